@@ -3,6 +3,7 @@
 //! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings come from the
 //! definitions of the settings ([`flags`]).
 
+mod asked;
 mod decisions;
 mod diff;
 mod flags;
@@ -11,11 +12,9 @@ mod unknown;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use parity_schemas::evidence::{LatencyLimit, Thresholds};
-use parity_schemas::noise::NoiseUse;
-use parity_schemas::verdict::Reason;
 
-pub(crate) use decisions::{DecisionsCommand, ListArgs, StoreArgs};
+use asked::{Asked, OfGate, OfReport};
+pub(crate) use decisions::{DecisionsCommand, ListArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use unknown::parse;
@@ -103,7 +102,7 @@ pub(crate) enum Command {
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different
-    Report(ReportArgs),
+    Report(Box<ReportArgs>),
     /// Decide: exit 0 pass, 1 fail, 3 undecided
     Gate(Box<GateArgs>),
     /// List, print, export and check the decisions that are stored
@@ -183,37 +182,22 @@ pub(crate) struct MirrorArgs {
     pub(crate) flags: Flags<OfMirror>,
 }
 
-/// Which evidence; shared by `report` and `gate`.
+/// Which record; shared by the commands that read one.
 #[derive(Debug, Args)]
-pub(crate) struct SelectionArgs {
+pub(crate) struct StoreArgs {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
     #[command(flatten)]
     pub(crate) flags: Flags<OfReader>,
-    /// Only evidence of this candidate version [default: the latest recorded].
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) candidate_version: Option<String>,
-    /// Only intervals that began at or after this: a time (2026-01-31T09:30:00Z) or an age (15m, 2h, 7d).
-    #[arg(long, value_name = "TIME|AGE")]
-    pub(crate) since: Option<String>,
-    /// Leave out what began in this span of time, such as a planned restart:
-    /// 2026-01-31T09:30:00Z..2026-01-31T09:35:00Z=REASON; may be repeated. It is told how much that was.
-    #[arg(long, value_name = "FROM..TO=REASON")]
-    pub(crate) leave_out: Vec<String>,
-    /// Count nothing that was received under other rules. Without it, what a change of rules does not touch is counted on.
-    #[arg(long)]
-    pub(crate) strict_rules: bool,
 }
 
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
-    pub(crate) selection: SelectionArgs,
-    /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
-    /// off.
-    #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
-    pub(crate) noise: NoiseUse,
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) asked: Asked<OfReport>,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
@@ -223,76 +207,14 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
     #[command(flatten)]
-    pub(crate) selection: SelectionArgs,
-    /// Highest allowed share of differing requests.
-    #[arg(long, default_value_t = Thresholds::default().max_mismatch_rate, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_mismatch_rate: f64,
-    /// Confidence that each bound must have.
-    #[arg(long, default_value_t = Thresholds::default().confidence, value_name = "SHARE", value_parser = confidence)]
-    pub(crate) confidence: f64,
-    /// Use exact bounds, which need fewer requests but are right only for a gate that is asked once; otherwise the bounds hold
-    /// however often it is asked.
-    #[arg(long, conflicts_with = "wait")]
-    pub(crate) one_look: bool,
-    /// With fewer compared requests than this the decision is undecided.
-    #[arg(long, default_value_t = Thresholds::default().min_requests, value_name = "N")]
-    pub(crate) min_requests: u64,
-    /// Highest allowed share of requests whose comparison parity itself dropped.
-    #[arg(long, default_value_t = Thresholds::default().max_dropped, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_dropped: f64,
-    /// Highest allowed share of pairs that cannot be compared because the client went away, the legacy failed, or the answer
-    /// of the legacy or of both is a stream, too large or of an unknown encoding: in all, and of each required route.
-    #[arg(long, default_value_t = Thresholds::default().max_uncomparable, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_uncomparable: f64,
-    /// Highest allowed share of server errors (5xx) among the legacy's answers, on all routes that were compared, and on each
-    /// required route.
-    #[arg(long, default_value_t = Thresholds::default().max_errors, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_errors: f64,
-    /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
-    #[arg(long, value_name = "ROUTE", value_parser = route)]
-    pub(crate) require_route: Vec<String>,
-    /// Every route that was received must be proven on its own, except paths that nobody serves.
-    #[arg(long)]
-    pub(crate) require_all_routes: bool,
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) asked: Asked<OfGate>,
     /// An OpenAPI 3 description, JSON or YAML, each of whose operations must be proven on its own.
     #[arg(long, value_name = "FILE")]
     pub(crate) openapi: Option<PathBuf>,
-    /// Evidence of a shorter time than this is undecided (30m, 12h, 7d).
-    #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
-    pub(crate) min_duration: Option<std::time::Duration>,
-    /// Highest allowed share of received requests that were not compared for this reason, such as stream=0.01: in all, and of
-    /// each required route; may be repeated.
-    #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
-    pub(crate) max_not_compared: Vec<(Reason, f64)>,
-    /// Highest allowed share of requests at which the candidate fails and the legacy does not (no answer, or one that cannot
-    /// be compared; 5xx where the legacy has another status): of all requests, and of each required route.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_candidate_errors: Option<f64>,
-    /// How slow the candidate may be, by a quantile of the time to the first byte, against the same quantile of the legacy:
-    /// p99=1.5x, or p99=1.5x+5ms; for all requests and on each required route; may be repeated.
-    #[arg(long, value_name = "QUANTILE=FACTORx")]
-    pub(crate) max_latency: Vec<LatencyLimit>,
-    /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
-    #[arg(long, default_value_t = Thresholds::default().min_distinct, value_name = "N")]
-    pub(crate) min_distinct: u64,
-    /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
-    /// off.
-    #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
-    pub(crate) noise: NoiseUse,
-    /// Highest allowed share of transient mismatches among the compared requests: in all, and on each required route.
-    #[arg(long, value_name = "SHARE", default_value_t = Thresholds::default().max_transient, value_parser = share)]
-    pub(crate) max_transient: f64,
-    /// Highest share of the compared requests that may hide a difference in what is taken for noise: in all, and on each route.
-    #[arg(long, value_name = "SHARE", default_value_t = Thresholds::default().max_hidden, value_parser = share)]
-    pub(crate) max_hidden: f64,
-    /// An instance that will not come back: its missing counts are not waited for; may be repeated.
-    #[arg(long, value_name = "INSTANCE")]
-    pub(crate) gone: Vec<String>,
-    /// An instance that must have written to the store; may be repeated.
-    #[arg(long, value_name = "INSTANCE")]
-    pub(crate) expect_instance: Vec<String>,
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
-    #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration, conflicts_with = "one-look")]
     pub(crate) wait: Option<std::time::Duration>,
     /// Do not store the decision.
     #[arg(long)]
@@ -300,69 +222,6 @@ pub(crate) struct GateArgs {
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    crate::config::value::share(text)
-}
-
-/// What to do with noise.
-fn noise_use(word: &str) -> Result<NoiseUse, String> {
-    word.parse().map_err(|_| {
-        let known: Vec<String> = NoiseUse::ALL
-            .iter()
-            .map(|known| format!("{} ({})", known.as_str(), known.meaning()))
-            .collect();
-        format!(
-            "`{word}` is not a use of noise; there are {}",
-            known.join(", ")
-        )
-    })
-}
-
-/// A reason and a share.
-fn not_compared(text: &str) -> Result<(Reason, f64), String> {
-    let (word, allowed) = text
-        .split_once('=')
-        .ok_or_else(|| format!("`{text}` is not REASON=SHARE; write for example stream=0.01"))?;
-    let reason = word.trim().parse().map_err(|_| {
-        let known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
-        let hint = parity_schemas::spelling::hint(word, &known);
-        format!("`{word}` is no reason why a request is not compared; {hint}")
-    })?;
-    Ok((reason, share(allowed.trim())?))
-}
-
-/// Checks that `text` is the label of a route as reports write it. A label in another form would name a route that can
-/// never be seen, and the gate would wait for it in vain.
-fn route(text: &str) -> Result<String, String> {
-    use parity_schemas::route::{RoutePolicy, RouteRule};
-    let text = text.trim();
-    if text == parity_sink::tally::OTHER {
-        return Ok(text.to_owned());
-    }
-    // The label of a received path may contain characters that a [[route]] must not.
-    let label = text.replace(['{', '}', '?', '#'], "");
-    match RouteRule::parse(&label, RoutePolicy::default()) {
-        // `* /path` is a [[route]] for every method, which no label in a report begins with. A label that parsing changes
-        // is not in the form that reports use.
-        Ok(rule) if rule.label() == label && !label.starts_with('*') => Ok(text.to_owned()),
-        Err(_) if text == "OPTIONS *" => Ok(text.to_owned()),
-        _ => Err(format!(
-            "`{text}` is not a route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
-        )),
-    }
-}
-
-fn confidence(text: &str) -> Result<f64, String> {
-    share(text)
-        .ok()
-        .filter(|confidence| Thresholds::CONFIDENCE.contains(confidence))
-        .ok_or_else(|| {
-            format!(
-                "`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"
-            )
-        })
 }
 
 /// Flags of `sink`.

@@ -15,6 +15,7 @@ mod generation;
 mod pledge;
 mod queue;
 mod recheck;
+mod stopwatch;
 mod terms;
 mod waiting;
 

@@ -2,6 +2,7 @@
 //!
 //! - [`view`] is what is shown, without markup and colour: the report, the decision, a comparison of two files, a
 //!   mismatch. It reads from a store and decides with the comparator's `decision`; report and decision come from one read.
+//! - [`question`] is what somebody asks of the record, by flags or by parameters.
 //! - [`terminal`] and the pages draw it.
 //! - [`server`] is the admin port: health, metrics, control, the API and the pages.
 //!
@@ -9,6 +10,7 @@
 //! compares, which are the user's own files. Each surface treats every such string as hostile.
 
 mod pages;
+pub mod question;
 pub mod server;
 pub mod terminal;
 pub mod view;

@@ -3,11 +3,12 @@
 //! The program gives it handles to what it controls ([`MirrorAdmin`], [`Site`]). It refuses requests that a page of
 //! another origin could cause (`guard`).
 
+mod answer;
 mod api;
-mod asked;
 mod connections;
 mod guard;
 mod html;
+mod parameters;
 mod question;
 mod site;
 

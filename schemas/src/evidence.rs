@@ -13,7 +13,7 @@ use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
-use crate::terms::Coverage;
+use crate::terms::{Coverage, Terms};
 use crate::time::Timestamp;
 use crate::watermark::{InstanceWatermark, Run};
 
@@ -27,7 +27,7 @@ mod thresholds;
 use carried::CarriedRules;
 pub use errors::ErrorDecision;
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
-pub use left_out::{LeftOut, LeftOutSpan};
+pub use left_out::{LeftOut, LeftOutSpan, NoLeftOutSpan};
 pub use outcome::Outcome;
 pub use thresholds::{Bound, Thresholds};
 
@@ -195,6 +195,10 @@ pub struct RouteDecision {
     pub rate: f64,
     /// One-sided lower bound, of the kind that the thresholds name. Of several routes and the total all hold together.
     pub lower: f64,
+    /// The chance of a wrong fail that the lower bound was given: the part that this test has of 1 − confidence. `None` in
+    /// documents of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
     /// One-sided upper bound; 1 where nothing was compared.
     pub upper: f64,
     /// Of this route alone.
@@ -280,8 +284,40 @@ pub struct DecidedTerms {
     pub time: Timestamp,
     /// The program that counted, with its version.
     pub program: String,
+    /// The hash of the rules: that of the evidence, or of earlier rules whose counts still hold. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub rules_hash: String,
     /// What of the traffic was compared.
     pub coverage: Coverage,
+}
+
+impl DecidedTerms {
+    /// What a decision says of terms.
+    pub fn of(terms: Terms) -> Self {
+        Self {
+            id: terms.id,
+            time: terms.time,
+            program: terms.program,
+            rules_hash: terms.identity.rules_hash,
+            coverage: terms.coverage,
+        }
+    }
+}
+
+/// How many targets (method, path and query) the requests with a verdict had, of all routes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DecidedTargets {
+    /// About how many distinct ones.
+    pub distinct: u64,
+    /// Requests of which the target is not known, because an older program counted them.
+    pub unknown: u64,
+    /// Processes that told targets apart by keys of their own.
+    pub keys: u64,
+    /// All are known to have the same one.
+    pub single: bool,
+    /// At least this share of the requests has the most frequent one, 0..=1.
+    pub at_least: f64,
 }
 
 /// Name and version of the decision document.
@@ -292,6 +328,9 @@ pub const GATE_SCHEMA: &str = "parity.gate/v1";
 pub struct Decision {
     /// [`GATE_SCHEMA`].
     pub schema: String,
+    /// The version of how the gate decides and says so, by which it can be decided again. 0 in documents of older programs.
+    #[serde(default)]
+    pub method: u32,
     /// Made when it was decided.
     pub decision_id: Uuid,
     /// When it was decided.
@@ -332,6 +371,9 @@ pub struct Decision {
     /// Absent in documents of older programs.
     #[serde(default)]
     pub candidate_errors: Vec<ErrorDecision>,
+    /// The targets of what was compared. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<DecidedTargets>,
     /// For how many milliseconds it paused between its looks, for watermarks or for traffic: 0 if the first look was enough.
     /// Absent in documents of older programs.
     #[serde(default)]
@@ -340,6 +382,9 @@ pub struct Decision {
     /// documents of older programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<DecidedTerms>,
+    /// There are more terms than are listed: the latest are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terms_cut: bool,
     /// Whether it is in the store. Absent in documents of older programs, which stored each or ended with an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<bool>,

@@ -14,6 +14,7 @@
 pub mod clickhouse;
 pub mod clients;
 pub mod decisions;
+pub mod differing;
 pub mod digest;
 pub mod documents;
 pub mod evidence;
@@ -41,6 +42,7 @@ pub mod targets;
 pub mod terms;
 mod text_diff;
 pub mod time;
+pub mod value;
 pub mod verdict;
 pub mod visible;
 mod vocabulary;

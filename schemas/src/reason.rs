@@ -147,6 +147,16 @@ impl Reason {
         )
     }
 
+    /// The candidate's time is not known, for a reason that a slow candidate can cause: it failed, or requests to it took all the
+    /// room there was. Whoever looks only at the times that are known takes such a candidate for a faster one.
+    pub const fn hides_candidate_time(self) -> bool {
+        self.is_candidate_failure()
+            || matches!(
+                self,
+                Self::InFlightCap | Self::ByteBudget | Self::BreakerOpen | Self::Shutdown
+            )
+    }
+
     /// The meaning when two files are compared, which have other limits.
     pub const fn meaning_of_files(self) -> &'static str {
         match self {

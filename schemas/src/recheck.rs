@@ -32,10 +32,10 @@ vocabulary! {
     /// What is counted of a group of findings when both services are asked once more. Most come in pairs: for services that
     /// behave alike, both of a pair are equally frequent.
     RecheckEvidence as "kind of evidence" {
-        /// The candidate's second value is greater or later than the legacy's.
-        Above = "above" => "the candidate's value was the greater or later one",
-        /// It is smaller or earlier.
-        Below = "below" => "the candidate's value was the smaller or earlier one",
+        /// The candidate's second value is greater, later or longer than the legacy's.
+        Above = "above" => "the candidate's value was the greater, later or longer one",
+        /// It is smaller, earlier or shorter.
+        Below = "below" => "the candidate's value was the smaller, earlier or shorter one",
         /// The services repeat themselves more than each other.
         Own = "own" => "each service repeated itself more than the other",
         /// They repeat each other more than themselves.
@@ -56,6 +56,14 @@ vocabulary! {
         CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
         /// The legacy moved much further than ever before.
         LegacyFar = "legacy_far" => "the legacy moved much further than ever before",
+        /// The orders in which each service lists the same elements are nearer to each other than to those of the other one.
+        OwnOrder = "own_order" => "the orders of each service were nearer to each other than to those of the other",
+        /// They are nearer to those of the other one.
+        OtherOrder = "other_order" => "the orders of each service were nearer to those of the other than to each other",
+        /// The candidate's two orders are farther from each other than the legacy's.
+        CandidateScatters = "candidate_scatters" => "the candidate's order changed more than the legacy's",
+        /// The legacy's are.
+        LegacyScatters = "legacy_scatters" => "the legacy's order changed more than the candidate's",
         /// A mismatch of a process and day that hardly asked again about this group: what a proof rests on says nothing of it.
         /// Only a reader can tell.
         Unsampled = "unsampled" => "mismatches of processes and days that hardly asked again about them",

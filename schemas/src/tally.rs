@@ -163,6 +163,11 @@ impl Counts {
         self.sum_where(Reason::is_candidate_failure)
     }
 
+    /// Requests without a time of the candidate, which it may be the cause of (see [`Reason::hides_candidate_time`]).
+    pub fn hidden_times(&self) -> u64 {
+        self.sum_where(Reason::hides_candidate_time)
+    }
+
     /// Times we gave up ourselves.
     pub fn our_drops(&self) -> u64 {
         self.sum_where(Reason::is_our_drop)

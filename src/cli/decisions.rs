@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use parity_dashboards::question::values;
 use parity_schemas::evidence::Outcome;
-use parity_schemas::spelling;
 use uuid::Uuid;
 
-use super::flags::{Flags, OfReader};
-use super::{ConfigFile, OutputFormat};
+use super::{ConfigFile, OutputFormat, StoreArgs};
 
 /// Decisions that a list has unless asked for more: a screenful.
 const LISTED: usize = 50;
@@ -53,22 +52,13 @@ pub(crate) enum DecisionsCommand {
     },
 }
 
-/// Which store.
-#[derive(Debug, Args)]
-pub(crate) struct StoreArgs {
-    #[command(flatten)]
-    pub(crate) file: ConfigFile,
-    #[command(flatten)]
-    pub(crate) flags: Flags<OfReader>,
-}
-
 /// Flags of `decisions list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// Only with this outcome: pass, fail or undecided.
-    #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
+    #[arg(long, value_name = "OUTCOME", value_parser = values::outcome)]
     pub(crate) outcome: Option<Outcome>,
     /// Decisions of all migrations.
     #[arg(long, conflicts_with = "migration")]
@@ -84,17 +74,6 @@ pub(crate) struct ListArgs {
     pub(crate) output: OutputFormat,
 }
 
-fn outcome(text: &str) -> Result<Outcome, String> {
-    text.parse().map_err(|_| {
-        let known: Vec<&str> = Outcome::ALL.iter().map(|word| word.as_str()).collect();
-        format!("`{text}` is no outcome; {}", spelling::hint(text, &known))
-    })
-}
-
 fn limit(text: &str) -> Result<usize, String> {
-    let most = parity_sink::read::MAX_DECISIONS;
-    text.parse()
-        .ok()
-        .filter(|limit| (1..=most).contains(limit))
-        .ok_or_else(|| format!("`{text}` is not a number from 1 to {most}"))
+    values::limit(text, parity_sink::read::MAX_DECISIONS)
 }

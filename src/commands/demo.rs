@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use parity_dashboards::question::Question;
 use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
-use parity_schemas::evidence::Thresholds;
 use parity_sink::{Reader, Selection, StoreConfig};
 
 use crate::cli::{DemoArgs, OutputFormat};
@@ -130,5 +130,9 @@ fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) 
 
 fn read(url: &StoreConfig, selection: &Selection) -> Result<Decided> {
     let reader = view::reader(url)?;
-    Ok(view::decided(&reader, selection, &Thresholds::default())?)
+    let question = Question {
+        selection: selection.clone(),
+        ..Question::default()
+    };
+    Ok(view::decided(&reader, &question)?)
 }

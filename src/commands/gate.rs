@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use parity_dashboards::question::Question;
 use parity_dashboards::{terminal, view};
-use parity_schemas::evidence::{Bound, Decision, Outcome, Thresholds};
+use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::spelling;
 use parity_schemas::visible::visible;
-use parity_sink::{Reader, Selection, StoreConfig, record_decision};
+use parity_sink::{Reader, StoreConfig, record_decision};
 
 use super::selection;
 use crate::cli::{GateArgs, OutputFormat};
@@ -23,48 +24,17 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
-    let (store, mut selection) = selection::resolve(&args.selection)?;
-    selection.with_latency = !args.max_latency.is_empty();
-    let operations = match &args.openapi {
-        Some(file) => openapi::operations(file)?,
-        None => Vec::new(),
-    };
-    let thresholds = Thresholds {
-        max_mismatch_rate: args.max_mismatch_rate,
-        confidence: args.confidence,
-        bound: if args.one_look {
-            Bound::OneLook
-        } else {
-            Bound::AnyTime
-        },
-        min_requests: args.min_requests,
-        max_dropped: args.max_dropped,
-        max_uncomparable: args.max_uncomparable,
-        max_errors: args.max_errors,
-        required_routes: args.require_route.clone(),
-        require_all_routes: args.require_all_routes,
-        operations,
-        min_duration_ms: u64::try_from(args.min_duration.unwrap_or_default().as_millis())
-            .unwrap_or(u64::MAX),
-        max_not_compared: args.max_not_compared.iter().copied().collect(),
-        min_distinct: args.min_distinct,
-        max_candidate_errors: args.max_candidate_errors,
-        max_latency: args.max_latency.clone(),
-        noise: args.noise,
-        max_transient: args.max_transient,
-        max_hidden: args.max_hidden,
-    };
+    let (store, mut question) = selection::resolve(&args.store, args.asked.question())?;
+    if let Some(file) = &args.openapi {
+        question.thresholds.operations = openapi::operations(file)?;
+    }
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();
     let reader = open(&store, wait)?;
     let left = wait.saturating_sub(began.elapsed());
-    let instances = view::Instances {
-        gone: &args.gone,
-        expected: &args.expect_instance,
-    };
-    let mut decision = decide(&reader, &selection, &thresholds, left, instances)?;
+    let mut decision = decide(&reader, &question, left)?;
     keep(&mut decision, &store, args.dry_run);
-    name_strangers(&args.gone, &decision);
+    name_strangers(&question.gone, &decision);
     match args.output {
         OutputFormat::Json => terminal::print_json(&decision)?,
         OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
@@ -122,16 +92,10 @@ fn spinner() -> Result<ProgressBar> {
 }
 
 /// Decides. On a terminal it shows what it waits for.
-fn decide(
-    reader: &Reader,
-    selection: &Selection,
-    thresholds: &Thresholds,
-    wait: Duration,
-    instances: view::Instances<'_>,
-) -> Result<Decision> {
+fn decide(reader: &Reader, question: &Question, wait: Duration) -> Result<Decision> {
     let progress = spinner()?;
     let mut told = false;
-    let decided = view::settled(reader, selection, thresholds, wait, instances, |so_far| {
+    let decided = view::settled(reader, question, wait, |so_far| {
         if !told {
             // A slip in a name is told at once, so that nobody waits in vain for its traffic.
             told = true;

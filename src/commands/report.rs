@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
-use parity_schemas::evidence::Thresholds;
 use parity_schemas::visible::visible;
 
 use super::selection;
@@ -13,13 +12,9 @@ use crate::cli::{OutputFormat, ReportArgs};
 
 /// Runs it.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
-    let (store, selection) = selection::resolve(&args.selection)?;
+    let (store, question) = selection::resolve(&args.store, args.asked.question())?;
     let reader = view::reader(&store)?;
-    let thresholds = Thresholds {
-        noise: args.noise,
-        ..Thresholds::default()
-    };
-    let decided = view::decided(&reader, &selection, &thresholds)?;
+    let decided = view::decided(&reader, &question)?;
     if let Some(absent) = &decided.absent
         && absent.is_unknown_migration
     {

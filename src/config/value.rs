@@ -1,43 +1,13 @@
-//! Reading single values: durations, sizes, shares, switches.
-//!
-//! Each reader says what was expected and shows an example, because the message is the only help a person has whose
-//! process did not start.
+//! Reading the single values of settings. Those that requests have, too, are read by [`parity_schemas::value`]; here is the rest.
 
 pub(crate) mod services;
 
-use std::fmt::Display;
 use std::net::SocketAddr;
-use std::str::FromStr;
 use std::time::Duration;
 
 use parity_comparator::redact::PlainText;
-
-/// A type with a reader of its own (`FromStr`).
-pub(crate) fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
-}
-
-/// `500ms`, `5s`, `2m`, `12h`, `14d`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split_unit(text);
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => 0,
-    };
-    number
-        .parse::<u64>()
-        .ok()
-        .filter(|_| millis > 0)
-        .and_then(|number| number.checked_mul(millis))
-        .map(Duration::from_millis)
-        .ok_or_else(|| {
-            format!("`{text}` is not a duration; write for example 500ms, 5s, 2m, 12h or 14d")
-        })
-}
+use parity_schemas::value::split_unit;
+pub(crate) use parity_schemas::value::{duration, parsed, share, switch};
 
 /// A duration that is not zero.
 pub(crate) fn some_time(text: &str) -> Result<Duration, String> {
@@ -101,32 +71,11 @@ pub(crate) fn waiting(text: &str) -> Result<usize, String> {
     })
 }
 
-/// Between 0 and 1, both included.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    text.parse::<f64>()
-        .ok()
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| {
-            format!("`{text}` is not a share; write a number between 0 and 1, for example 0.25")
-        })
-}
-
 /// `127.0.0.1:8080`.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!("`{text}` is not an address; write for example 127.0.0.1:8080 or [::1]:8080")
     })
-}
-
-/// `on`, `off`, `true`, `false`.
-pub(crate) fn switch(text: &str) -> Result<bool, String> {
-    match text {
-        "on" | "true" => Ok(true),
-        "off" | "false" => Ok(false),
-        _ => Err(format!(
-            "`{text}` is neither on nor off; write on or off (or true or false)"
-        )),
-    }
 }
 
 /// Text that can stand in a header of a report: one line, bounded.
@@ -180,12 +129,6 @@ pub(crate) fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn split_unit(text: &str) -> (&str, &str) {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    (number, unit.trim_start())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,28 +143,15 @@ mod tests {
 
     #[test]
     fn values_read_as_people_write_them() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("14d"), Ok(Duration::from_hours(14 * 24)));
         assert_eq!(size("32MiB"), Ok(32 << 20));
         assert_eq!(size("17"), Ok(17));
-        assert_eq!(share("0.5"), Ok(0.5));
-        assert_eq!(switch("off"), Ok(false));
         assert_eq!(list("a, b,,c"), ["a", "b", "c"]);
     }
 
     #[test]
     fn nonsense_is_refused_with_its_text() {
-        for text in ["", "5", "s", "-5s", "5 parsecs", "99999999999999999999d"] {
-            assert!(
-                duration(text).is_err_and(|error| error.contains(text)),
-                "{text}"
-            );
-        }
         for text in ["", "MiB", "1.5MiB", "1TiB", "18446744073709551615GiB"] {
             assert!(size(text).is_err(), "{text}");
-        }
-        for text in ["NaN", "1.01", "-0.1", "half"] {
-            assert!(share(text).is_err(), "{text}");
         }
         assert!(count("0").is_err());
     }

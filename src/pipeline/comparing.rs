@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
@@ -20,6 +20,7 @@ use uuid::Uuid;
 use super::pledge::{Mismatch, Pledge};
 use super::queue::{Next, Queue};
 use super::recheck::SecondLooks;
+use super::stopwatch::Stopwatch;
 use super::waiting::{ControlCapture, SecondCaptures, Stage, Waiting};
 
 /// A comparing thread that finds the queue empty looks again after a pause instead of waiting to be woken: waking it
@@ -99,14 +100,14 @@ impl Comparing {
     pub(super) fn run(&mut self) {
         let mut pause = SHORTEST_PAUSE;
         let mut pauses = 0;
+        let mut stopwatch = Stopwatch::new();
         loop {
             let shed = |waiting: Waiting| waiting.not_compared(&self.recorder, Reason::QueueFull);
             match self.queue.next(shed) {
                 Next::Compare(waiting, bill) => {
                     (pause, pauses) = (SHORTEST_PAUSE, 0);
-                    let began = Instant::now();
-                    self.contain(*waiting);
-                    self.queue.took(bill, began.elapsed());
+                    let ((), took) = stopwatch.time(|| self.contain(*waiting));
+                    self.queue.took(bill, took);
                 }
                 Next::Wait if pauses >= PAUSES => self.queue.wait(SLEEP, shed),
                 Next::Wait => {
@@ -132,7 +133,7 @@ impl Comparing {
             Stage::Second(second) => {
                 let (pledge, captures) = *second;
                 self.under_way.begin(Unsettled::Second(pledge));
-                catch_unwind(AssertUnwindSafe(|| self.classify(&exchange, &captures)))
+                catch_unwind(AssertUnwindSafe(|| self.classify(exchange, &captures)))
             }
             Stage::Control(control) => {
                 self.under_way.begin(Unsettled::Control(route));
@@ -196,10 +197,23 @@ impl Comparing {
     }
 
     /// Says of a mismatch which kind it is, by the second answers.
-    fn classify(&mut self, exchange: &Exchange, second: &SecondCaptures) {
-        let rechecked = self.looks.classify(&mut self.comparator, exchange, second);
+    fn classify(&mut self, mut exchange: Exchange, second: &SecondCaptures) {
+        if SecondLooks::is_only_failed(&exchange, second) {
+            let Some(Unsettled::Second(pledge)) = self.under_way.take() else {
+                return;
+            };
+            match self.looks.look_further(exchange, pledge, second.looks) {
+                Ok(()) => return,
+                Err(refused) => {
+                    let pledge;
+                    (exchange, pledge) = *refused;
+                    self.under_way.begin(Unsettled::Second(pledge));
+                }
+            }
+        }
+        let rechecked = self.looks.classify(&mut self.comparator, &exchange, second);
         if let Some(Unsettled::Second(pledge)) = self.under_way.take() {
-            self.looks.settle(exchange, &rechecked, pledge);
+            self.looks.settle(&exchange, &rechecked, pledge);
         }
     }
 

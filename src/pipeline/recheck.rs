@@ -14,6 +14,7 @@
 
 mod budget;
 mod counts;
+mod further;
 mod pace;
 mod room;
 mod suspended;
@@ -159,30 +160,35 @@ impl SecondLooks {
     }
 
     /// Sends a mismatch to be asked again, or counts it at once if that cannot be.
-    pub(super) fn look_again(&self, exchange: Exchange, pledge: Pledge) {
+    pub(super) fn look_again(self: &Arc<Self>, exchange: Exchange, pledge: Pledge) {
         if !self.is_on() {
             return pledge.never_asked(&[]);
         }
         match self.admit(&exchange, pledge.groups()) {
-            Ok(admitted) => {
-                let Admitted {
-                    place,
-                    share,
-                    entrance,
-                } = admitted;
-                let look = self.order(exchange.route.label());
-                let suspended = Suspended {
-                    pledge: pledge.otherwise(ENDED),
-                    entrance,
-                    settling: Arc::clone(&self.settling),
-                    _share: share,
-                };
-                place.send(self.recheck(exchange, look, Box::new(suspended)));
-            }
+            Ok(admitted) => self.send(admitted, exchange, pledge.otherwise(ENDED), 1),
             // What only the budget refused is a sample; this is not.
             Err(event @ RecheckEvent::RefusedMethod) => pledge.never_asked(&[event]),
             Err(event) => pledge.unconfirmed(&[event]),
         }
+    }
+
+    /// Sends what was admitted. The first time is look 1.
+    fn send(self: &Arc<Self>, admitted: Admitted, exchange: Exchange, pledge: Pledge, look: u32) {
+        let Admitted {
+            place,
+            share,
+            entrance,
+        } = admitted;
+        let order = self.order(exchange.route.label());
+        let suspended = Suspended {
+            pledge,
+            look,
+            looks: Arc::downgrade(self),
+            entrance,
+            settling: Arc::clone(&self.settling),
+            _share: share,
+        };
+        place.send(self.recheck(exchange, order, Box::new(suspended)));
     }
 
     /// Asks the legacy again about a share of what matched.

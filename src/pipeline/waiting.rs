@@ -23,8 +23,10 @@ pub(super) enum Stage {
     Control(Box<ControlCapture>),
 }
 
-/// The second answers to a request whose first answers differ.
+/// The second answers to a request whose first answers differ; after further looks, the last ones.
 pub(super) struct SecondCaptures {
+    /// How many times both services were asked again.
+    pub(super) looks: u32,
     pub(super) legacy: Capture,
     pub(super) candidate: Capture,
     /// The memory that is charged for them.

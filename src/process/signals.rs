@@ -4,11 +4,15 @@ use std::cell::Cell;
 use std::future::Future;
 use std::io::IsTerminal as _;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use parity_schemas::time::Timestamp;
 use tokio::signal::{self, unix::SignalKind};
+
+/// The same ending signal again within this time is not a second request: `timeout` and shells send one to the process and
+/// to its group, so that it comes twice. A person who presses Ctrl-C twice is slower, or presses it once more.
+const ECHO: Duration = Duration::from_millis(200);
 
 /// Ignores SIGXFSZ, which by default ends the process when a file grows beyond `ulimit -f`. The write then fails with an
 /// error, as on a full disk. Every command calls this before it writes a file.
@@ -77,6 +81,23 @@ impl Alarm {
     }
 }
 
+/// The ending signals so far, to tell a second request from an echo of the first.
+#[derive(Default)]
+struct Endings(Option<(SignalKind, Instant)>);
+
+impl Endings {
+    /// Whether this one only repeats the last one.
+    fn is_echo(&mut self, kind: SignalKind, now: Instant) -> bool {
+        let echo = self
+            .0
+            .is_some_and(|(last, at)| last == kind && now.saturating_duration_since(at) < ECHO);
+        if !echo {
+            self.0 = Some((kind, now));
+        }
+        echo
+    }
+}
+
 /// The signals that this program listens to, from its creation on. A signal that arrives before [`Signals::wait`] is not
 /// lost, and none has its default action any more.
 pub(crate) struct Signals {
@@ -88,6 +109,7 @@ pub(crate) struct Signals {
     hangup: signal::unix::Signal,
     meaning: Hangup,
     alarm: Alarm,
+    endings: Endings,
     /// Whether the command was started from a terminal.
     terminal: bool,
 }
@@ -118,6 +140,7 @@ impl Signals {
             hangup,
             meaning,
             alarm: Alarm::default(),
+            endings: Endings::default(),
             terminal: std::io::stdin().is_terminal(),
         })
     }
@@ -147,6 +170,7 @@ impl Signals {
             hangup,
             meaning,
             alarm,
+            endings,
             terminal,
         } = self;
         let hung_up = || {
@@ -160,19 +184,48 @@ impl Signals {
         runtime.block_on(async {
             tokio::pin!(done);
             loop {
+                let mut ending = |kind| {
+                    let echo = endings.is_echo(kind, Instant::now());
+                    (!echo).then_some(Signal::End)
+                };
                 let received = tokio::select! {
-                    _ = terminate.recv() => Signal::End,
-                    _ = interrupt.recv() => Signal::End,
-                    _ = shadowing_off.recv() => Signal::ShadowingOff,
-                    _ = shadowing_on.recv() => Signal::ShadowingOn,
-                    _ = hangup.recv() => hung_up(),
-                    () = alarm.due() => Signal::Alarm,
+                    _ = terminate.recv() => ending(SignalKind::terminate()),
+                    _ = interrupt.recv() => ending(SignalKind::interrupt()),
+                    _ = shadowing_off.recv() => Some(Signal::ShadowingOff),
+                    _ = shadowing_on.recv() => Some(Signal::ShadowingOn),
+                    _ = hangup.recv() => Some(hung_up()),
+                    () = alarm.due() => Some(Signal::Alarm),
                     () = &mut done => return,
                 };
-                if on(received) {
+                if received.is_some_and(&mut on) {
                     return;
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_signal_that_comes_twice_at_once_is_one_request() {
+        let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+        let began = Instant::now();
+        let mut endings = Endings::default();
+        let told: Vec<bool> = [
+            (terminate, 0),
+            (terminate, 1),
+            (terminate, 199),
+            (terminate, 200),
+            (interrupt, 201),
+            (terminate, 202),
+            (terminate, 203),
+        ]
+        .into_iter()
+        .map(|(kind, at)| endings.is_echo(kind, began + Duration::from_millis(at)))
+        .collect();
+        assert_eq!(told, [false, true, true, false, false, false, true]);
     }
 }

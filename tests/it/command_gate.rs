@@ -4,7 +4,7 @@ use crate::support::process::Place;
 use crate::support::service::{Answer, Service};
 
 /// Sends `requests` through a mirror whose candidate differs on every `differing`-th (0: never).
-fn traffic(place: &Place, requests: u32, differing: u32, more: &[&str]) {
+pub(crate) fn traffic(place: &Place, requests: u32, differing: u32, more: &[&str]) {
     let legacy = Service::json("{\"a\":1}");
     let candidate = Service::start(move |request| {
         let number: u32 = request
@@ -108,32 +108,6 @@ fn differing_answers_fail_and_a_new_candidate_version_starts_anew() {
             .code,
         1
     );
-}
-
-#[test]
-fn what_is_left_out_is_told_with_the_decision() {
-    let place = Place::new();
-    traffic(&place, 400, 4, &[]);
-    let counted = place.run(&["gate", "--max-mismatch-rate", "0.01"]);
-    assert_eq!(counted.code, 1, "{}", counted.stdout);
-    let span = "2020-01-01T00:00:00Z..2100-01-01T00:00:00Z=a test, with 1 in 4 wrong";
-    let none = place.run(&["gate", "--leave-out", span, "--output", "json"]);
-    assert_eq!(none.code, 3, "{}", none.stdout);
-    let document = none.json();
-    let left_out = &document["evidence"]["left_out"][0];
-    assert_eq!(left_out["reason"], "a test, with 1 in 4 wrong");
-    assert_eq!(left_out["received"], 400);
-    assert_eq!(left_out["differing"], 100);
-    let told =
-        "a test, with 1 in 4 wrong): 400 requests received, of which 100 of 400 compared differ";
-    let report = place.run(&["gate", "--leave-out", span]);
-    assert!(report.stdout.contains(told), "{}", report.stdout);
-    let past = "2020-01-01T00:00:00Z..2020-01-02T00:00:00Z=nothing was there";
-    let same = place.run(&["gate", "--max-mismatch-rate", "0.01", "--leave-out", past]);
-    assert_eq!(same.code, 1, "{}", same.stdout);
-    let wrong = place.run(&["gate", "--leave-out", "yesterday=x"]);
-    assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("yesterday"), "{}", wrong.stderr);
 }
 
 #[test]

@@ -90,7 +90,11 @@ fn health_metrics_report_and_gate_are_served() {
     );
     let refused = mirror.ask("/?max_mismatch_rate=2");
     assert_eq!(refused.status, 400);
-    assert!(refused.text().contains("give a share from 0 to 1"));
+    assert!(
+        refused
+            .text()
+            .contains("max_mismatch_rate: `2` is not a share")
+    );
     assert_eq!(
         mirror.ask("/api/v1/gate?max_mismatch_rate=0.5&max_dropped=0.1&max_uncomparable=0.2&max_errors=0.3&min_requests=4")
             .json()["schema"],
@@ -149,9 +153,23 @@ fn questions_that_cannot_be_answered_say_why() {
         (
             "/api/v1/mismatches?limit=many",
             400,
-            "limit: `many` is not a whole number",
+            "limit: `many` is not a number from 1 to 1000",
         ),
-        ("/api/v1/report?nonsense=1", 400, "unknown field `nonsense`"),
+        (
+            "/api/v1/report?zzz=1",
+            400,
+            "there is no parameter `zzz`; use one of migration, candidate_version",
+        ),
+        (
+            "/api/v1/decisions?outcom=pass",
+            400,
+            "there is no parameter `outcom`; did you mean `outcome`?",
+        ),
+        (
+            "/api/v1/gate?openapi=/etc/passwd",
+            400,
+            "openapi is only a flag of `parity gate`: no request makes",
+        ),
         ("/api/v1/reports", 404, "nothing is at `/api/v1/reports`"),
         ("/nowhere", 404, "nothing is at `/nowhere`"),
     ] {
@@ -166,6 +184,77 @@ fn questions_that_cannot_be_answered_say_why() {
     let page = mirror.ask("/?max_mismatch_rate=1%25");
     assert_eq!(page.status, 400);
     assert!(page.text().contains("is not a share"), "{}", page.text());
+    mirror.stop();
+}
+
+/// What is asked by flags and by parameters: the name with dashes, and the value.
+const ASKED: [(&str, &str); 9] = [
+    ("require-route", "GET /items/{id}"),
+    ("require-route", "GET /never"),
+    ("min-duration", "1ms"),
+    ("min-distinct", "2"),
+    ("max-not-compared", "stream=0.01"),
+    ("max-candidate-errors", "0.5"),
+    ("max-latency", "p50=1000x+5ms"),
+    ("max-transient", "0.1"),
+    ("confidence", "0.9"),
+];
+
+#[test]
+fn the_api_is_asked_as_the_command_is() {
+    let place = Place::new();
+    let mirror = place.mirror(&nobody(), &nobody(), &[]);
+    mirror.get("/items/1");
+    mirror.settled(1);
+    let encoded = |value: &str| {
+        value
+            .replace('{', "%7B")
+            .replace('}', "%7D")
+            .replace(' ', "+")
+    };
+    let query = |asked: &[(&str, &str)]| {
+        let asked = asked.iter().map(|(name, value)| {
+            let value = encoded(&value.replace('+', "%2B"));
+            format!("{}={value}", name.replace('-', "_"))
+        });
+        asked.collect::<Vec<_>>().join("&")
+    };
+    let flags = ASKED.map(|(name, value)| format!("--{name}={value}"));
+    let switches = ["--require-all-routes", "--one-look", "--strict-rules"];
+    let mut arguments = vec!["gate", "--dry-run", "--output", "json"];
+    arguments.extend(flags.iter().map(String::as_str));
+    arguments.extend(switches);
+    let told = place.run(&arguments).json();
+    let query_of_all = query(&ASKED) + "&require_all_routes=true&one_look=true&strict_rules=true";
+    let asked = mirror.ask(&format!("/api/v1/gate?{query_of_all}")).json();
+    assert_eq!(asked["thresholds"], told["thresholds"]);
+    assert_eq!(asked["outcome"], told["outcome"]);
+    assert_eq!(asked["latency"], told["latency"]);
+    // The page decides by the same.
+    let page = mirror.ask(&format!("/?{query_of_all}")).text();
+    assert!(page.contains("GET /never"), "{page}");
+
+    for wrong in [
+        ("since", "yesterday"),
+        ("leave-out", "yesterday=x"),
+        ("confidence", "1"),
+        ("max-latency", "p99"),
+        ("max-not-compared", "streem=0.1"),
+        ("require-route", "garbage"),
+        ("min-duration", "soon"),
+        ("min-distinct", "many"),
+        ("max-candidate-errors", "2"),
+    ] {
+        let ended = place.run(&["gate", &format!("--{}={}", wrong.0, wrong.1)]);
+        assert_eq!(ended.code, 2, "{wrong:?}");
+        let answer = mirror.ask(&format!("/api/v1/gate?{}", query(&[wrong])));
+        assert_eq!(answer.status, 400, "{wrong:?}");
+        let error = answer.json()["error"].clone();
+        let error = error.as_str().unwrap_or_default();
+        let name = format!("{}: ", wrong.0.replace('-', "_"));
+        let words = error.strip_prefix(&name).expect(error);
+        assert!(ended.stderr.contains(words), "{error}: {}", ended.stderr);
+    }
     mirror.stop();
 }
 

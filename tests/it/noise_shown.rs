@@ -211,7 +211,7 @@ fn page_says_the_same(mirror: &Mirror<'_>, report: &Report) {
     assert_eq!(refused.status, 400);
     assert_eq!(
         refused.json()["error"],
-        "class is `bad`; give confirmed, unstable, unconfirmed, noise, transient"
+        "class: `bad` is not a class; use one of confirmed, unstable, unconfirmed, noise, transient"
     );
 }
 
@@ -268,7 +268,10 @@ fn others_count_it(place: &Place, mirror: &Mirror<'_>, used: &Report) {
     for asked in ["/?noise=no", "/api/v1/report?noise=no"] {
         let refused = mirror.ask(asked);
         assert_eq!(refused.status, 400, "{asked}");
-        assert!(refused.text().contains("give use, report, off"), "{asked}");
+        assert!(
+            refused.text().contains("`no` is not a use of noise"),
+            "{asked}"
+        );
     }
     let refused = place.run(&["report", "--noise", "no"]);
     assert_eq!(refused.code, 2);

@@ -1,6 +1,7 @@
 //! Both services are asked again when their answers differ: what class it gives, and that each request counts once.
 
 pub(crate) mod conserved;
+mod flaky;
 mod hostile;
 mod older;
 

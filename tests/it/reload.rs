@@ -71,6 +71,33 @@ fn rules_and_sampling_change_under_an_open_connection_and_what_differed_is_decid
 }
 
 #[test]
+fn targets_are_not_counted_anew_after_a_reload() {
+    let place = Place::new();
+    let service = Service::json("{}");
+    place.write("parity.toml", "");
+    // Without a key file the key by which targets are told apart is random.
+    let mirror = place.mirror(&service.url(), &service.url(), &[]);
+    let ask = |numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            mirror.get(&format!("/items/{number}"));
+        }
+    };
+    ask(0..6);
+    mirror.settled(6);
+    place.write("parity.toml", "[limits]\ncandidate_deadline = \"4s\"\n");
+    reload(&mirror, "configuration reloaded");
+    // Half of them were asked for before.
+    ask(3..9);
+    mirror.settled(12);
+    let gate = mirror.ask("/api/v1/gate?min_distinct=10").json();
+    assert_eq!(gate["total"]["distinct_targets"], 9, "{gate}");
+    let told = gate["reasons"].to_string();
+    assert!(told.contains("had 9 distinct targets"), "{told}");
+    assert!(!told.contains("by a key of its own"), "{told}");
+    assert_eq!(mirror.stop().0, 0);
+}
+
+#[test]
 fn a_bad_configuration_is_refused_with_its_reasons_and_the_old_one_holds() {
     let place = Place::new();
     let service = Service::json("{}");

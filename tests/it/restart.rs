@@ -14,7 +14,7 @@ use crate::servers::{Kafka, header, key};
 use crate::support::client::{self, Connection};
 use crate::support::process::Place;
 use crate::support::service::Service;
-use crate::support::{length, wait_for};
+use crate::support::{Stop, length, wait_for};
 
 const HANDOVER: &[&str] = &["--handover", "handover.sock"];
 
@@ -61,6 +61,7 @@ fn restarts_under_load_refuse_nothing_and_cut_nothing() {
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let (stop, sent) = (&stop, &sent);
+        let _stop = Stop(stop);
         for pause in [0, 0, 30, 300] {
             scope.spawn(move || keep_alive(address, Duration::from_millis(pause), stop, sent));
         }
@@ -77,7 +78,6 @@ fn restarts_under_load_refuse_nothing_and_cut_nothing() {
             assert_eq!(code, 0, "{log}");
             assert!(!log.contains("the drain was over before"), "{log}");
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert_eq!(running.stop().0, 0);
     assert!(!place.path().join("handover.sock").exists());

@@ -144,15 +144,18 @@ pub(super) fn too_short(evidence: Option<&Evidence>, thresholds: &Thresholds) ->
         evidence.window.from.as_micros(),
         evidence.window.to.as_micros(),
     );
-    let left_out: i64 = evidence
-        .left_out
-        .iter()
-        .map(|one| {
-            let (begin, end) = (one.span.from.as_micros(), one.span.to.as_micros());
-            end.min(to).saturating_sub(begin.max(from)).max(0)
-        })
-        .sum();
-    let micros = to.saturating_sub(from).saturating_sub(left_out);
+    let spans = evidence.left_out.iter();
+    let mut spans: Vec<(i64, i64)> = spans
+        .map(|one| (one.span.from.as_micros(), one.span.to.as_micros()))
+        .collect();
+    spans.sort_unstable();
+    // Spans may overlap: what is left out twice is not counted once less.
+    let (mut micros, mut counted_from) = (0, from);
+    for (begin, end) in spans {
+        micros += begin.min(to).saturating_sub(counted_from).max(0);
+        counted_from = counted_from.max(end);
+    }
+    micros += to.saturating_sub(counted_from).max(0);
     let millis = u64::try_from(micros / 1_000).unwrap_or(0);
     (millis < thresholds.min_duration_ms).then(|| {
         format!(

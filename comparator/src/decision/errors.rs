@@ -9,14 +9,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use parity_schemas::evidence::{ErrorDecision, Evidence, GroupEvidence, Outcome, Thresholds};
+use parity_schemas::evidence::{
+    ErrorDecision, Evidence, GroupEvidence, Outcome, RouteEvidence, Thresholds,
+};
 use parity_schemas::recheck::MismatchClass;
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Part;
 
 use super::judged::{Judged, wrong};
-use super::operations;
+use super::operations::Parts;
 use super::words::{TOTAL, number, percents};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
@@ -59,32 +61,53 @@ pub(super) fn judge(
         (&evidence.routes, &evidence.groups)
     });
     let of_groups = by_route(groups, noise);
-    let covered = operations::routes_of(&thresholds.operations, seen);
-    let mut all = Errors::default();
-    for route in seen {
-        all.add(&route.counts, of_groups.get(route.route.as_str()));
-    }
+    let parts = Parts::of(&thresholds.operations, seen);
+    let sum = |routes: &mut dyn Iterator<Item = &RouteEvidence>| {
+        let mut errors = Errors::default();
+        for route in routes {
+            errors.add(&route.counts, of_groups.get(route.route.as_str()));
+        }
+        errors
+    };
+    let all = sum(&mut seen.iter());
     let required = routes.iter().filter(|route| route.decision.required);
     let of_route = required.map(|route| {
         let name = route.decision.route.as_str();
-        let mut errors = Errors::default();
-        match covered.get(name) {
-            Some(parts) => {
-                for part in parts {
-                    errors.add(&part.counts, of_groups.get(part.route.as_str()));
-                }
-            }
-            None => {
-                if let Some(counts) = route.counts.as_deref() {
-                    errors.add(counts, of_groups.get(name));
-                }
-            }
-        }
-        (name, errors)
+        (name, sum(&mut parts.get(name).iter().copied()))
     });
     std::iter::once(("", all))
         .chain(of_route)
         .map(|(name, errors)| decided(name, errors, allowed, thresholds, alpha))
+        .collect()
+}
+
+/// The same once more for a decision whose groups are not known: how many failures there are is taken from `stored`.
+pub(super) fn again(
+    stored: &[ErrorDecision],
+    (all, routes): (&Counts, &[Judged<'_>]),
+    thresholds: &Thresholds,
+    alpha: f64,
+) -> Vec<ErrorDecision> {
+    let Some(allowed) = thresholds.max_candidate_errors else {
+        return Vec::new();
+    };
+    let required = routes.iter().filter(|route| route.decision.required);
+    let of_route = required.map(|route| (route.decision.route.as_str(), route.counts.as_deref()));
+    std::iter::once(("", Some(all)))
+        .chain(of_route)
+        .map(|(name, counts)| {
+            let told = stored.iter().find(|told| told.route == name);
+            let counts = counts.cloned().unwrap_or_default();
+            // A failure without an answer is always one, and what matched is none.
+            let (least, most) = (counts.candidate_failures(), counts.differing());
+            let at_most = told.map_or(0, |told| told.at_most).clamp(least, most);
+            let errors = Errors {
+                certain: told.map_or(0, |told| told.errors).clamp(least, at_most),
+                possible: at_most,
+                compared: counts.compared(),
+            };
+            decided(name, errors, allowed, thresholds, alpha)
+        })
         .collect()
 }
 

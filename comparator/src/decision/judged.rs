@@ -1,7 +1,7 @@
 //! What the counts of each route and of all together prove, one by one.
 //!
-//! A fail takes only one of them, so they share the chance of a wrong one. Routes on which nothing was compared cannot fail,
-//! and those that are not served may not, so neither takes a share.
+//! A fail takes only one of them, so they share the chance of a wrong one ([`shares`]). Routes on which nothing was compared
+//! cannot fail, and those that are not served may not, so neither takes a share.
 //!
 //! After a change of rules some routes keep their counts, and those that it touches start anew. All together would then
 //! rather show the routes that it left alone. So each route that starts anew must be proven on its own.
@@ -15,8 +15,8 @@ use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence,
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
-use super::operations;
 use super::served::is_unserved;
+use super::{operations, shares};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
 
@@ -40,9 +40,10 @@ pub(super) fn judge_all<'a>(
     let tested = candidates
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
+    let tested: HashSet<&str> = tested.map(|route| route.name).collect();
+    let routes = tested.len() + shares::started_anew(carried, &tested);
     let required = candidates.iter().filter(|route| route.required).count();
-    let more = further_tests(thresholds, required);
-    let alpha = share_of_wrong_fails(thresholds, tested.count(), more);
+    let alpha = shares::of_each(thresholds, routes, required);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
     // The minimum number of requests applies to the total.
@@ -170,21 +171,6 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Which chance of a wrong fail is left for each of so many routes, and of so many other tests: a fail on any one is a fail,
-/// and so is one of all together, which is a test of its own where there are several.
-fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize, more: usize) -> f64 {
-    let tests = if routes > 1 { routes + 1 } else { 1 };
-    wrong(thresholds) / (tests + more) as f64
-}
-
-/// How many tests there are besides those of differences: each limit of a latency, and the cap of the candidate's failures,
-/// for all requests and for each required route.
-fn further_tests(thresholds: &Thresholds, required: usize) -> usize {
-    let limits = thresholds.max_latency.len();
-    let caps = usize::from(thresholds.max_candidate_errors.is_some());
-    (limits + caps) * (1 + required)
-}
-
 /// How likely a decision may be wrong.
 pub(super) fn wrong(thresholds: &Thresholds) -> f64 {
     1.0 - thresholds.confidence
@@ -258,6 +244,7 @@ fn judge(
             differing as f64 / compared as f64
         },
         lower: bounds::lower(bound, certain, alpha),
+        alpha: Some(alpha),
         upper: bounds::upper(bound, seen, wrong(thresholds)),
         outcome,
         needed,

@@ -6,9 +6,11 @@
 //! edges at most one decides whether a bound is wrong, the one next to the true quantile, so a bound holds for all edges
 //! together, and for any number of looks if those of [`Bound::AnyTime`] are taken.
 //!
+//! A request at which the candidate failed has no time, nor has one for which there was no room because of those under way.
+//! They are part of what is counted: for a pass the candidate was slow at all of them, for a fail at none, and of the legacy it
+//! is the reverse. Otherwise a candidate would look the faster the more of its slow answers ran into the deadline.
+//!
 //! What is proven needs a bound on each service, so each takes half of the chance to be wrong.
-
-use std::collections::HashMap;
 
 use parity_schemas::evidence::{
     Bound, Evidence, LatencyDecision, LatencyLimit, Outcome, RouteEvidence, Thresholds,
@@ -17,7 +19,7 @@ use parity_schemas::evidence::{
 use parity_schemas::histogram::{Histogram, lower_bound, upper_bound};
 
 use super::judged::{Judged, wrong};
-use super::operations;
+use super::operations::Parts;
 use super::words::{TOTAL, micros, number};
 use crate::bounds::{self, Seen};
 
@@ -29,18 +31,25 @@ const MOST_TIMES: u64 = 1 << 20;
 struct Times {
     legacy: Histogram,
     candidate: Histogram,
+    /// Requests without them, which the candidate may be the cause of.
+    unknown: u64,
 }
 
-impl Times {
-    fn add(&mut self, route: &RouteEvidence) {
-        self.legacy.merge(&route.legacy_head_latency);
-        self.candidate.merge(&route.candidate_head_latency);
+impl<'a> FromIterator<&'a RouteEvidence> for Times {
+    fn from_iter<I: IntoIterator<Item = &'a RouteEvidence>>(routes: I) -> Self {
+        let mut times = Self::default();
+        for route in routes {
+            times.legacy.merge(&route.legacy_head_latency);
+            times.candidate.merge(&route.candidate_head_latency);
+            times.unknown += route.counts.hidden_times();
+        }
+        times
     }
 }
 
 /// What is to be judged: the name of a route, empty for all, with its times.
-struct Case {
-    route: String,
+struct Case<'a> {
+    route: &'a str,
     times: Times,
 }
 
@@ -65,45 +74,90 @@ pub(super) fn judge(
     decisions
 }
 
-fn cases(seen: &[RouteEvidence], routes: &[Judged<'_>], thresholds: &Thresholds) -> Vec<Case> {
-    let covered = operations::routes_of(&thresholds.operations, seen);
-    let by_name: HashMap<&str, &RouteEvidence> = seen
-        .iter()
-        .map(|route| (route.route.as_str(), route))
-        .collect();
-    let mut all = Case {
-        route: String::new(),
-        times: Times::default(),
-    };
-    for route in seen {
-        all.times.add(route);
+/// The same once more for a decision whose times are not known: between which times each quantile is, is taken from
+/// `stored`, and what follows from that is not.
+pub(super) fn again(
+    stored: &[LatencyDecision],
+    (evidence, routes): (Option<&Evidence>, &[Judged<'_>]),
+    thresholds: &Thresholds,
+) -> Vec<LatencyDecision> {
+    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
+    let mut decisions = Vec::new();
+    for case in cases(seen, routes, thresholds) {
+        for limit in &thresholds.max_latency {
+            let told = stored
+                .iter()
+                .find(|told| told.route == case.route && told.limit == *limit);
+            let mut told = told.cloned().unwrap_or_else(|| LatencyDecision {
+                route: case.route.to_owned(),
+                limit: *limit,
+                requests: 0,
+                without_time: 0,
+                legacy: TimesBetween::default(),
+                candidate: TimesBetween::default(),
+                outcome: Outcome::Undecided,
+                needed: 0,
+            });
+            told.without_time = case.times.unknown;
+            told.outcome = shown(&told);
+            if told.outcome != Outcome::Undecided {
+                told.needed = 0;
+            }
+            decisions.push(told);
+        }
     }
+    decisions
+}
+
+/// What the times say that are shown. Those are what a pass rests on; a fail needs times that are proven with more
+/// certainty, so these may exceed the limit and it is open all the same.
+fn shown(told: &LatencyDecision) -> Outcome {
+    let (legacy, candidate) = (told.legacy, told.candidate);
+    let allowed = |legacy_us: u64| allowed(&told.limit, legacy_us);
+    if let Some(slowest) = candidate.at_most_us
+        && slowest as f64 <= allowed(legacy.at_least_us.unwrap_or(0))
+    {
+        return Outcome::Pass;
+    }
+    match (candidate.at_least_us, legacy.at_most_us) {
+        (Some(fastest), Some(slowest))
+            if fastest as f64 > allowed(slowest) && told.outcome == Outcome::Fail =>
+        {
+            Outcome::Fail
+        }
+        _ => Outcome::Undecided,
+    }
+}
+
+/// How long the candidate may take, in microseconds, where the legacy takes so long.
+fn allowed(limit: &LatencyLimit, legacy_us: u64) -> f64 {
+    legacy_us as f64 * limit.factor + limit.plus_us as f64
+}
+
+fn cases<'a>(
+    seen: &'a [RouteEvidence],
+    routes: &'a [Judged<'_>],
+    thresholds: &'a Thresholds,
+) -> Vec<Case<'a>> {
+    let parts = Parts::of(&thresholds.operations, seen);
+    let all = Case {
+        route: "",
+        times: seen.iter().collect(),
+    };
     let required = routes.iter().filter(|route| route.decision.required);
     let mut names: Vec<&str> = required
         .map(|route| route.decision.route.as_str())
         .collect();
     names.sort_unstable();
-    let of_route = names.into_iter().map(|name| {
-        let mut times = Times::default();
-        match (covered.get(name), by_name.get(name)) {
-            (Some(parts), _) => {
-                for part in parts {
-                    times.add(part);
-                }
-            }
-            (None, Some(route)) => times.add(route),
-            (None, None) => {}
-        }
-        Case {
-            route: name.to_owned(),
-            times,
-        }
+    let of_route = names.into_iter().map(|route| Case {
+        route,
+        times: parts.get(route).iter().copied().collect(),
     });
     std::iter::once(all).chain(of_route).collect()
 }
 
 fn decided(
-    case: &Case,
+    case: &Case<'_>,
     limit: &LatencyLimit,
     thresholds: &Thresholds,
     alpha: f64,
@@ -113,7 +167,8 @@ fn decided(
         pass: wrong(thresholds) / 2.0,
         fail: alpha / 2.0,
     };
-    let [legacy, candidate] = [&case.times.legacy, &case.times.candidate].map(Buckets::of);
+    let [legacy, candidate] = [&case.times.legacy, &case.times.candidate]
+        .map(|times| Buckets::of(times, case.times.unknown));
     let outcome = settled(&legacy, &candidate, limit, bound, &levels);
     let needed = match outcome {
         Outcome::Undecided => needed(&legacy, &candidate, limit, bound, &levels),
@@ -125,9 +180,10 @@ fn decided(
         at_most_us: times.at_most(limit.quantile, bound, levels.pass),
     };
     LatencyDecision {
-        route: case.route.clone(),
+        route: case.route.to_owned(),
         limit: *limit,
-        requests: legacy.total.min(candidate.total),
+        requests: legacy.known.min(candidate.known),
+        without_time: case.times.unknown,
         legacy: between(&legacy),
         candidate: between(&candidate),
         outcome,
@@ -148,7 +204,7 @@ fn settled(
     bound: Bound,
     levels: &Levels,
 ) -> Outcome {
-    let allowed = |legacy_us: u64| legacy_us as f64 * limit.factor + limit.plus_us as f64;
+    let allowed = |legacy_us: u64| allowed(limit, legacy_us);
     let q = limit.quantile;
     let (slowest, legacy_fastest) = (
         candidate.at_most(q, bound, levels.pass),
@@ -175,14 +231,14 @@ fn needed(
     bound: Bound,
     levels: &Levels,
 ) -> u64 {
-    let requests = legacy.total.min(candidate.total);
+    let requests = legacy.known.min(candidate.known) + legacy.unknown;
     let is_open = |times: u64| {
         let (legacy, candidate) = (legacy.times(times), candidate.times(times));
         settled(&legacy, &candidate, limit, bound, levels) == Outcome::Undecided
     };
     let mut most = 1;
     while is_open(most) {
-        if most >= MOST_TIMES || requests == 0 {
+        if most >= MOST_TIMES || legacy.known == 0 || candidate.known == 0 {
             return 0;
         }
         most *= 2;
@@ -203,18 +259,28 @@ fn needed(
 struct Buckets {
     /// Inclusive lower edge, exclusive upper edge, count.
     all: Vec<(u64, u64, u64)>,
-    total: u64,
+    known: u64,
+    /// Requests of which the time is not known: they may be faster or slower than all others.
+    unknown: u64,
 }
 
 impl Buckets {
-    fn of(histogram: &Histogram) -> Self {
+    fn of(histogram: &Histogram, unknown: u64) -> Self {
         let buckets = histogram.0.iter().filter(|(_, count)| **count > 0);
         let mut all: Vec<(u64, u64, u64)> = buckets
             .map(|(bucket, count)| (lower_bound(*bucket), upper_bound(*bucket), *count))
             .collect();
         all.sort_unstable();
-        let total = all.iter().map(|(.., count)| count).sum();
-        Self { all, total }
+        let known = all.iter().map(|(.., count)| count).sum();
+        Self {
+            all,
+            known,
+            unknown,
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.known.saturating_add(self.unknown)
     }
 
     /// As often as they are.
@@ -224,7 +290,8 @@ impl Buckets {
             all: all
                 .map(|(lower, upper, count)| (*lower, *upper, count.saturating_mul(times)))
                 .collect(),
-            total: self.total.saturating_mul(times),
+            known: self.known.saturating_mul(times),
+            unknown: self.unknown.saturating_mul(times),
         }
     }
 
@@ -237,8 +304,13 @@ impl Buckets {
         edges.retain(|edge| *edge < u64::MAX);
         let is_above = |edge: &u64| {
             // All that may be slower.
-            let slower = self.count(|_, upper| upper > *edge);
-            !bounds::is_within(bound, Seen::new(slower, self.total), 1.0 - quantile, alpha)
+            let slower = self.count(|_, upper| upper > *edge) + self.unknown;
+            !bounds::is_within(
+                bound,
+                Seen::new(slower, self.total()),
+                1.0 - quantile,
+                alpha,
+            )
         };
         let place = edges.partition_point(is_above);
         edges.get(place).copied()
@@ -251,7 +323,12 @@ impl Buckets {
         let is_below = |edge: &u64| {
             // Only what is surely not faster.
             let slower = self.count(|lower, _| lower >= *edge);
-            bounds::is_beyond(bound, Seen::new(slower, self.total), 1.0 - quantile, alpha)
+            bounds::is_beyond(
+                bound,
+                Seen::new(slower, self.total()),
+                1.0 - quantile,
+                alpha,
+            )
         };
         let place = edges.partition_point(is_below);
         edges.get(place.checked_sub(1)?).copied()
@@ -313,8 +390,16 @@ pub(super) fn open(decisions: &[LatencyDecision]) -> Vec<String> {
             0 => "no number of requests like these would settle it".to_owned(),
             needed => format!("{} more requests like these would settle it", number(needed)),
         };
+        let unknown = match one.without_time {
+            0 => String::new(),
+            unknown => format!(
+                "; {} of {} have no time because the candidate failed or had too much under way, and count as slow",
+                number(unknown),
+                number(one.requests.saturating_add(unknown))
+            ),
+        };
         format!(
-            "{name}: the candidate's {quantile} to the first byte is {}, the legacy's {}, {allowed} allowed; {settles}",
+            "{name}: the candidate's {quantile} to the first byte is {}, the legacy's {}, {allowed} allowed{unknown}; {settles}",
             between(one.candidate),
             between(one.legacy)
         )

@@ -34,8 +34,25 @@ pub(super) fn cover<'a>(
     covered.map(|(name, routes)| (name, sum(routes))).collect()
 }
 
+/// The recorded routes that each judged name stands for: those of an operation, or the route itself.
+pub(super) struct Parts<'a>(HashMap<&'a str, Vec<&'a RouteEvidence>>);
+
+impl<'a> Parts<'a> {
+    /// Those of what was recorded.
+    pub(super) fn of(operations: &'a [String], seen: &'a [RouteEvidence]) -> Self {
+        let routes = seen.iter().map(|route| (route.route.as_str(), vec![route]));
+        // An operation may be called like one of its routes.
+        Self(routes.chain(routes_of(operations, seen)).collect())
+    }
+
+    /// None if nothing of it was ever received.
+    pub(super) fn get(&self, name: &str) -> &[&'a RouteEvidence] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// The routes of each operation of which anything was received.
-pub(super) fn routes_of<'a, 'b>(
+fn routes_of<'a, 'b>(
     operations: &'a [String],
     seen: &'b [RouteEvidence],
 ) -> HashMap<&'a str, Vec<&'b RouteEvidence>> {

@@ -80,6 +80,16 @@ impl Memory {
                 RecheckEvidence::CandidateOdd,
                 RecheckEvidence::LegacyOdd,
             ),
+            (
+                seen.nearer,
+                RecheckEvidence::OwnOrder,
+                RecheckEvidence::OtherOrder,
+            ),
+            (
+                seen.scatter,
+                RecheckEvidence::CandidateScatters,
+                RecheckEvidence::LegacyScatters,
+            ),
         ] {
             match sign {
                 Some(Ordering::Greater) => add(more),
@@ -213,5 +223,39 @@ mod tests {
             (known.targets.len(), memory.groups.len()),
             (TARGETS, GROUPS)
         );
+    }
+
+    #[test]
+    fn all_groups_together_are_bounded_and_what_is_known_is_still_recognized() {
+        let mut memory = Memory::default();
+        let mut see = |group: usize, value: u64, second: i64| {
+            let observation = Observation {
+                legacy_values: vec![value],
+                candidate_values: vec![value + 1_000_000],
+                ..Observation::default()
+            };
+            let time = Timestamp::from_micros(second * 1_000_000);
+            let counts = memory.count(&format!("g{group}"), &observation, 0, time);
+            (memory.values, counts)
+        };
+        // As many values as all may have, in groups of which each has room left.
+        const EACH: usize = VALUES / 2;
+        const FULL: usize = VALUES_IN_ALL / (2 * EACH);
+        for group in 0..FULL + 2 {
+            for value in 0..EACH as u64 {
+                see(group, value, 0);
+            }
+        }
+        let (values, _) = see(0, 0, 1);
+        assert_eq!(values, VALUES_IN_ALL);
+        let (_, counts) = see(0, 0, 9);
+        assert!(
+            !counts.contains_key(&RecheckEvidence::CandidateRepeats),
+            "both repeat"
+        );
+        let held = |memory: &Memory| memory.groups.values().map(Known::values).sum::<usize>();
+        assert_eq!(held(&memory), VALUES_IN_ALL);
+        assert_eq!(memory.groups[&format!("g{}", FULL + 1)].values(), 0);
+        assert_eq!(memory.groups["g0"].legacy[&0].times, 3);
     }
 }

@@ -46,6 +46,9 @@ pub const MAX_OF_GROUP: f64 = 0.3;
 pub const FINEST_IMBALANCE: f64 = 0.1;
 /// Of a rare group, the imbalance of signs that may hide: what forty rechecks can show.
 pub const COARSEST_IMBALANCE: f64 = 0.75;
+/// Of orders of the same elements, the imbalance that may hide, however many there are. A list that one service sorts and the other
+/// does not is out of balance nearly always, and finer than this takes thousands of rechecks.
+pub const ORDER_IMBALANCE: f64 = 0.25;
 /// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
 /// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
@@ -147,6 +150,16 @@ pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
     (RecheckEvidence::CandidateFar, RecheckEvidence::LegacyFar),
 ];
 
+/// Pairs of signs that are there in nearly every recheck, so that only much can be told of them. What is more frequent if
+/// the candidate is at fault comes first.
+const ORDERS: [(RecheckEvidence, RecheckEvidence); 2] = [
+    (RecheckEvidence::OwnOrder, RecheckEvidence::OtherOrder),
+    (
+        RecheckEvidence::CandidateScatters,
+        RecheckEvidence::LegacyScatters,
+    ),
+];
+
 /// Says of a group whether it is noise. `mirrored` is the group at the same place with the services exchanged: with their
 /// shapes, kinds and status codes. Only groups that are not their own mirror have one. `compared` are the compared requests
 /// of the route.
@@ -199,6 +212,16 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         proof.weigh(evidence, [times, other], most, allowed);
     }
     proof.hidden += unseen;
+    for (evidence, counterpart) in ORDERS {
+        let (times, other) = (both.seen(evidence), both.seen(counterpart));
+        let allowed = allowed.clamp(ORDER_IMBALANCE, COARSEST_IMBALANCE);
+        proof.weigh(
+            evidence,
+            [times, other],
+            excess(times, other, rechecks),
+            allowed,
+        );
+    }
     if group.shape.is_ordered() {
         let allowed = MAX_HIDDEN / share.max(f64::MIN_POSITIVE);
         let (more, less) = both.leading(RecheckEvidence::Above, RecheckEvidence::Below);

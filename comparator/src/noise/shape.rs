@@ -12,16 +12,22 @@
 //! ones, so the two sides of a pair are looked at together.
 
 mod label;
+mod letters;
+mod pieces;
 mod text;
 mod words;
 
-use parity_schemas::side::Side;
+use parity_schemas::side::{CUT_MARK, Side};
 use parity_schemas::verdict::{Finding, Kind, Part, TextDiff};
 
 use crate::notation::number::is_number;
 pub use label::UnknownShape;
-pub(super) use text::{Text, skeleton, unquoted};
+pub(super) use pieces::spots;
+use text::Text;
+pub(super) use text::unquoted;
 
+/// Lines of a text that may differ if it is a pattern; with more of them it stays a text.
+const LINES: usize = 64;
 /// Longest length that a label says: longer values are of one class.
 const MAX_LENGTH: u32 = 4_096;
 
@@ -220,7 +226,8 @@ impl Shape {
         })
     }
 
-    /// Whether the values have an order, so that one side can be above the other.
+    /// Whether the values have an order, so that one side can be above the other: of numbers and times their own, of tokens
+    /// and what holds them their length, by which one that was cut short is told.
     pub fn is_ordered(self) -> bool {
         let ordered = |shape| {
             matches!(
@@ -232,6 +239,8 @@ impl Shape {
                     | ValueShape::Date
                     | ValueShape::Instant(..)
                     | ValueShape::WordedInstant
+                    | ValueShape::Word(_)
+                    | ValueShape::Pattern
             )
         };
         ordered(self.legacy) && ordered(self.candidate)
@@ -298,18 +307,68 @@ impl Seen {
 
 /// Whether the lines that a unified diff takes away are, but for the numbers and ids in them, those that it adds.
 fn is_pattern_diff(diff: &TextDiff) -> bool {
+    changed_lines(diff).is_some_and(|lines| {
+        let mut lines = lines.into_iter();
+        lines.all(|(_, one, two)| pieces::are_alike(one, two))
+    })
+}
+
+/// The lines that a unified diff exchanges one for one, each with its number; `None` if there are others, or too many.
+pub(super) fn changed_lines(diff: &TextDiff) -> Option<Vec<(usize, &str, &str)>> {
     // What was cut may hide anything.
     if diff.is_cut {
-        return false;
+        return None;
     }
-    let lines = |sign: char| -> Vec<_> {
-        let lines = diff
-            .lines
-            .lines()
-            .filter_map(|line| line.strip_prefix(sign));
-        lines.map(skeleton).collect()
-    };
-    lines('-') == lines('+')
+    let (mut changed, mut old, mut new) = (Vec::new(), Vec::new(), Vec::new());
+    let mut number = 0;
+    for line in diff.lines.lines() {
+        let is_whole = !line.ends_with(CUT_MARK);
+        if let Some(line) = line.strip_prefix('-').filter(|_| is_whole) {
+            old.push(line);
+            continue;
+        }
+        if let Some(line) = line.strip_prefix('+').filter(|_| is_whole) {
+            new.push(line);
+            continue;
+        }
+        if line.starts_with('\\') {
+            continue;
+        }
+        take_lines(&mut changed, &mut old, &mut new, &mut number)?;
+        if let Some(header) = line.strip_prefix("@@ -") {
+            number = header_number(header)?;
+        } else if line.starts_with(' ') {
+            number += 1;
+        } else {
+            return None;
+        }
+    }
+    take_lines(&mut changed, &mut old, &mut new, &mut number)?;
+    (changed.len() <= LINES).then_some(changed)
+}
+
+/// Pairs the lines that were taken away with those that stand in their place.
+fn take_lines<'a>(
+    changed: &mut Vec<(usize, &'a str, &'a str)>,
+    old: &mut Vec<&'a str>,
+    new: &mut Vec<&'a str>,
+    number: &mut usize,
+) -> Option<()> {
+    if old.len() != new.len() {
+        return None;
+    }
+    for (one, two) in old.drain(..).zip(new.drain(..)) {
+        changed.push((*number, one, two));
+        *number += 1;
+    }
+    Some(())
+}
+
+/// The number of the first line, from the head of a hunk: `3,7 +3,7 @@`. Both texts have as many lines before it.
+fn header_number(header: &str) -> Option<usize> {
+    let (old, new) = header.split_once(" +")?;
+    let number = |text: &str| text.split(',').next()?.parse::<usize>().ok();
+    number(old).filter(|old| number(new) == Some(*old))
 }
 
 /// The greatest power of two that is not above a length.

@@ -4,6 +4,7 @@
 //! The table is printed. `PARITY_TEST_LENGTH=long` (tests/long) makes it from ten times as many runs.
 
 mod clustered;
+mod late;
 mod random;
 mod table;
 mod traffic;
@@ -110,6 +111,49 @@ fn several_routes_share_the_chance_of_a_wrong_fail_and_none_passes_for_another()
         }
     }
     table.print();
+}
+
+#[test]
+fn routes_that_come_one_after_the_other_make_a_wrong_fail_no_more_likely() {
+    let mut text = "\neach of the routes differs as often as is allowed (50 %), and comes when the one before has ended; \
+                    a look after each fifth more of its requests\nroutes  confidence   runs  wrong fails with an even part each  as decided\n"
+        .to_owned();
+    for (routes, confidence) in [(1, 0.95), (100, 0.95), (100, 0.99)] {
+        let thresholds = thresholds(Bound::AnyTime, confidence, 0.5);
+        let wrong = late::simulate(runs(), routes, 36, &thresholds);
+        let percent = |count: u64| 100.0 * count as f64 / wrong.runs as f64;
+        let row = format!(
+            "{routes:>6}  {confidence:>10}  {:>5}  {:>32.1} %  {:>8.1} %\n",
+            wrong.runs,
+            percent(wrong.evenly),
+            percent(wrong.decided)
+        );
+        text.push_str(&row);
+        let allowed = 1.0 - confidence;
+        assert!(
+            !is_more_than(allowed, wrong.decided, wrong.runs),
+            "{wrong:?}"
+        );
+        // A simulation that does not show what it is for shows nothing.
+        if routes == 100 && confidence < 0.99 {
+            let shown = is_more_than(allowed, wrong.evenly, wrong.runs);
+            assert!(shown || !is_long(), "{wrong:?}");
+            assert!(wrong.evenly > 2 * wrong.decided, "{wrong:?}");
+        }
+    }
+    text.push_str("\nrequests to a route that prove that too many differ, 0.1 % allowed\nroutes  differing  with an even part each  as decided\n");
+    let thresholds = thresholds(Bound::AnyTime, 0.95, 0.001);
+    for rate in [0.01, 0.1] {
+        for routes in [1, 5, 20, 100] {
+            let [even, decided] = late::until_fail(runs() / 2, routes, rate, &thresholds);
+            text.push_str(&format!(
+                "{routes:>6}  {:>7.0} %  {even:>22}  {decided:>10}\n",
+                rate * 100.0
+            ));
+            assert!(decided < 2 * even + 20, "{routes} {rate}: {even} {decided}");
+        }
+    }
+    table::say(&text);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 //!
 //! Each pair of services gets ten thousand requests at a hundred a second and ten rechecks a second, as the program's
 //! default is. It is looked at after every 50 rechecks, and one look at which an exchange with a
-//! fault would be taken for noise is one too many.
+//! fault would be taken for noise is one too many. [`gate`] is the same for a service with several routes, and for the decision.
 
+mod gate;
 mod scenarios;
 mod service;
 mod simulation;
 
-use scenarios::{FAULTY, PURE};
+use scenarios::{FAULTY, PURE, TEXTS};
 use simulation::{Load, Outcome, Scenario, simulate};
 
 fn line(scenario: &Scenario, outcomes: &[Outcome]) -> String {
@@ -58,7 +59,7 @@ fn no_fault_is_taken_for_noise_and_noise_is_proven() {
     let seeds = if is_long { 20 } else { 1 };
     println!("{HEAD}");
     let mut wrong = Vec::new();
-    for (of, is_pure) in [(&PURE[..], true), (&FAULTY[..], false)] {
+    for (of, is_pure) in [(&PURE[..], true), (&FAULTY[..], false), (&TEXTS[..], false)] {
         for (scenario, load) in of {
             let load = if is_pure || is_long {
                 *load

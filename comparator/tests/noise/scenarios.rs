@@ -1,5 +1,8 @@
 //! The pairs of services that are simulated.
 
+mod texts;
+
+pub(crate) use self::texts::TEXTS;
 use crate::service::{Fault, Noise, SECOND};
 use crate::simulation::{Load, Scenario};
 
@@ -52,7 +55,7 @@ const fn faulty(
 }
 
 /// Services that behave alike, with the load at which that is shown.
-pub(crate) const PURE: [(Scenario, Load); 14] = [
+pub(crate) const PURE: [(Scenario, Load); 17] = [
     (pure("uuid", Noise::Uuid, 1.0), LOAD),
     (pure("uuid in a tenth", Noise::Uuid, 0.1), LOAD),
     (pure("clock", Noise::Clock, 1.0), MANY),
@@ -63,7 +66,10 @@ pub(crate) const PURE: [(Scenario, Load); 14] = [
     (pure("number in 3 %", Noise::Number, 0.03), LOAD),
     (pure("price in 3 %", Noise::Price, 0.03), LOAD),
     (pure("one of six", Noise::Dice, 0.05), LOAD),
-    (pure("sentence", Noise::Sentence, 1.0), LOAD),
+    (pure("sentence", Noise::Sentence, 1.0), MANY),
+    (pure("token in a text", Noise::Token, 1.0), LOAD),
+    (pure("page", Noise::Page, 1.0), MANY),
+    (pure("sorted, ties at random", Noise::Ties, 1.0), MOST),
     (pure("race in 2 %", Noise::Race(0.02), 1.0), LOAD),
     (pure("race in 5 %", Noise::Race(0.05), 1.0), LOAD),
     (pure("seldom (3 %)", Noise::Seldom(0.03), 1.0), LOAD),

@@ -43,6 +43,12 @@ pub(crate) enum Noise {
     Dice,
     /// A sentence with ids and times.
     Sentence,
+    /// A text with a token of letters and, most often, digits.
+    Token,
+    /// A page with a token, the time and a price.
+    Page,
+    /// Eight elements sorted by price, of which there are three; those of one price in random order.
+    Ties,
     /// A record that others write to, so often that this share of pairs is torn.
     Race(f64),
     /// A fixed id, which in this share of the answers is another.
@@ -54,8 +60,12 @@ pub(crate) enum Noise {
 pub(crate) enum Fault {
     /// Nothing.
     None,
-    /// Numbers are greater, times later (in microseconds).
+    /// Numbers are greater, times later (in microseconds), tokens longer.
     Bias(i64),
+    /// The list has another order, see [`Sort`].
+    Sorted(Sort),
+    /// A line or an element is missing.
+    Lost,
     /// Always the same.
     Constant,
     /// Null.
@@ -64,6 +74,19 @@ pub(crate) enum Fault {
     Kind,
     /// The legacy's noise, so much more often.
     Excess(f64),
+}
+
+/// How a list of elements is sorted, those that are equal by it in random order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sort {
+    /// By their price.
+    Price,
+    /// By their price, the highest first.
+    Reversed,
+    /// By something else.
+    OtherKey,
+    /// Not at all.
+    Not,
 }
 
 /// What both services share.
@@ -102,13 +125,68 @@ impl World {
         )
     }
 
-    /// The body of one answer.
-    pub(crate) fn answer(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
+    fn token(&mut self, length: i64) -> String {
+        const ALPHABET: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let character = |_| char::from(ALPHABET[self.random.below(64) as usize]);
+        (0..length).map(character).collect()
+    }
+
+    /// Eight elements, in some order.
+    fn list(&mut self, sort: Sort) -> String {
+        let mut elements: Vec<u64> = (0..8).collect();
+        for at in (1..elements.len()).rev() {
+            elements.swap(at, self.random.below(at as u64 + 1) as usize);
+        }
+        let price = |element: &u64| *element / 3;
+        match sort {
+            Sort::Price => elements.sort_by_key(price),
+            Sort::Reversed => elements.sort_by_key(|element| std::cmp::Reverse(price(element))),
+            Sort::OtherKey => elements.sort_by_key(|element| element % 3),
+            Sort::Not => {}
+        }
+        format!("{elements:?}")
+    }
+
+    /// A page.
+    fn page(&mut self, target: u64, time: i64, fault: Fault) -> String {
+        let token = match fault {
+            Fault::Constant => "KqdDLxTvBzWnRgHcJsMpYf".to_owned(),
+            Fault::Null => "null".to_owned(),
+            _ => self.token(22),
+        };
         let bias = match fault {
             Fault::Bias(bias) => bias,
             _ => 0,
         };
-        let value = match (noise, fault) {
+        let price = 1_250 + target.cast_signed() + bias;
+        let state = if fault == Fault::Kind { "open" } else { "paid" };
+        let line = if fault == Fault::Lost {
+            ""
+        } else {
+            "<p>Thank you</p>\n"
+        };
+        format!(
+            "<html>\n<meta name=\"csrf\" content=\"{token}\">\n<p>Total: {}.{:02} EUR, {state}</p>\n{line}<i>{}</i>\n</html>\n",
+            price / 100,
+            price % 100,
+            clock(time)
+        )
+    }
+
+    /// The body of one answer.
+    pub(crate) fn answer(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
+        let value = self.value(noise, fault, target, time);
+        format!("{{\"target\":{target},\"value\":{value}}}")
+    }
+
+    /// The JSON of one value.
+    pub(crate) fn value(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
+        let bias = match fault {
+            Fault::Bias(bias) => bias,
+            _ => 0,
+        };
+        match (noise, fault) {
             (_, Fault::Null) => "null".to_owned(),
             (Noise::Uuid, Fault::Constant) => "\"00000000-dead-4bee-a000-000000000001\"".to_owned(),
             (Noise::Uuid, Fault::Kind) => format!("\"{}\"", self.uuid().to_uppercase()),
@@ -122,15 +200,12 @@ impl World {
                 self.counter += 1 + self.random.below(3);
                 (self.counter.cast_signed() + bias).to_string()
             }
+            (Noise::Page, fault) => return self.page(target, time, fault),
+            (Noise::Ties | Noise::Order, Fault::Sorted(sort)) => self.list(sort),
+            (Noise::Ties, _) => self.list(Sort::Price),
             (Noise::Order, Fault::Constant) => "[0,1,2,3,4,5,6,7]".to_owned(),
             (Noise::Order, Fault::Kind) => "[0,1,2,3,4,5,6]".to_owned(),
-            (Noise::Order, _) => {
-                let mut elements: Vec<u64> = (0..8).collect();
-                for at in (1..elements.len()).rev() {
-                    elements.swap(at, self.random.below(at as u64 + 1) as usize);
-                }
-                format!("{elements:?}")
-            }
+            (Noise::Order, _) => self.list(Sort::Not),
             (Noise::Number | Noise::Price | Noise::Dice, Fault::Constant) => "3".to_owned(),
             (Noise::Number, Fault::Kind) => format!("\"{}\"", self.random.below(1_000)),
             (Noise::Number, _) => (self.random.below(1_000).cast_signed() + bias).to_string(),
@@ -146,6 +221,9 @@ impl World {
                     clock(time).trim_matches('"')
                 )
             }
+            (Noise::Token, Fault::Constant) => "\"Bearer PAYMENT_METHOD_DECLINED\"".to_owned(),
+            (Noise::Token, Fault::Kind) => format!("\"no token for {target}\""),
+            (Noise::Token, _) => format!("\"Bearer {}\"", self.token(22 + bias)),
             (Noise::Race(_), fault) => {
                 let version = self.versions[target as usize];
                 if fault == Fault::None {
@@ -165,8 +243,7 @@ impl World {
                     format!("\"3f2a77de-5b1e-4c2b-9a1c-{target:012x}\"")
                 }
             }
-        };
-        format!("{{\"target\":{target},\"value\":{value}}}")
+        }
     }
 }
 

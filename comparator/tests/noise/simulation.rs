@@ -20,11 +20,11 @@ use parity_schemas::verdict::{Finding, Verdict};
 use crate::service::{Fault, Noise, SECOND, TARGETS, World};
 
 /// Requests in a second.
-const RATE: i64 = 100;
+pub(crate) const RATE: i64 = 100;
 /// From the first look to the second.
-const DELAY: i64 = SECOND / 2;
+pub(crate) const DELAY: i64 = SECOND / 2;
 /// From one second answer to the other.
-const ASKING: i64 = 5_000;
+pub(crate) const ASKING: i64 = 5_000;
 /// Rechecks after which it is looked whether something is proven.
 const LOOK: u64 = 50;
 
@@ -67,10 +67,15 @@ pub(crate) struct Outcome {
     pub(crate) proofs: Vec<(String, Proof)>,
 }
 
-fn capture(body: String) -> Capture {
+pub(crate) fn capture(body: String) -> Capture {
+    let media = if body.starts_with('<') {
+        "text/html"
+    } else {
+        "application/json"
+    };
     Capture {
         status: 200,
-        headers: [(CONTENT_TYPE, "application/json")].into_iter().collect(),
+        headers: [(CONTENT_TYPE, media)].into_iter().collect(),
         body: body.into_bytes().into(),
         trailers: None,
         head_elapsed: Duration::ZERO,
@@ -78,7 +83,7 @@ fn capture(body: String) -> Capture {
     }
 }
 
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     // FNV-1a: no key is needed where nothing leaves.
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

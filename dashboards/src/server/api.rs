@@ -11,24 +11,20 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
 
-use super::asked::Asked;
-use super::question::{
-    self, DecisionQuestion, ErrorAnswer, MismatchQuestion, Question, find_mismatch, read,
-};
+use super::answer::{self, ErrorAnswer, find_mismatch, read};
+use super::parameters::Asked;
+use super::question::{Asking, DecisionQuestion, MismatchQuestion};
 use super::site::{Process, Site};
 use crate::view;
 
 /// `parity.report/v1`.
 pub(super) async fn report(
     State(site): State<Arc<Site>>,
-    Asked(question): Asked<Question>,
+    Asked(asking): Asked<Asking>,
 ) -> Result<Response, ErrorAnswer> {
-    let (selection, thresholds) = (question.selection(&site)?, question.thresholds()?);
-    let is_own = selection.migration() == site.migration;
-    let decided = read(&site, move |reader| {
-        view::decided(reader, &selection, &thresholds)
-    })
-    .await?;
+    let question = asking.of(&site);
+    let is_own = question.selection.migration() == site.migration;
+    let decided = read(&site, move |reader| view::decided(reader, &question)).await?;
     // A migration that is misspelt has no report of zeros. That of this process is no slip: nothing came yet.
     match decided.absent {
         Some(absent) if absent.is_unknown_migration && !is_own => {
@@ -42,19 +38,11 @@ pub(super) async fn report(
 /// `parity gate` does.
 pub(super) async fn gate(
     State(site): State<Arc<Site>>,
-    Asked(question): Asked<Question>,
+    Asked(asking): Asked<Asking>,
 ) -> Result<Response, ErrorAnswer> {
-    let selection = question.selection(&site)?;
-    let thresholds = question.thresholds()?;
+    let question = asking.of(&site);
     let decision = read(&site, move |reader| {
-        view::settled(
-            reader,
-            &selection,
-            &thresholds,
-            Duration::ZERO,
-            view::Instances::default(),
-            |_| {},
-        )
+        view::settled(reader, &question, Duration::ZERO, |_| {})
     })
     .await?;
     Ok(Json(decision).into_response())
@@ -65,7 +53,7 @@ pub(super) async fn mismatches(
     State(site): State<Arc<Site>>,
     Asked(question): Asked<MismatchQuestion>,
 ) -> Result<Response, ErrorAnswer> {
-    let (filter, limit) = (question.filter(&site)?, question.limit()?);
+    let (filter, limit) = question.of(&site);
     // One more than asked for tells whether there is a next page.
     let mut found = read(&site, move |reader| reader.mismatches(&filter, limit + 1)).await?;
     let more = found.len() > limit;
@@ -95,7 +83,7 @@ pub(super) async fn decisions(
     State(site): State<Arc<Site>>,
     Asked(question): Asked<DecisionQuestion>,
 ) -> Result<Response, ErrorAnswer> {
-    let (filter, limit) = (question.filter(&site)?, question.limit()?);
+    let (filter, limit) = question.of(&site);
     let page = read(&site, move |reader| {
         view::decision_page(reader, &filter, limit)
     })
@@ -108,9 +96,9 @@ pub(super) async fn decision(
     State(site): State<Arc<Site>>,
     Path(id): Path<String>,
 ) -> Result<Response, ErrorAnswer> {
-    let id = question::id(&id)?;
+    let id = answer::id(&id)?;
     let found = read(&site, move |reader| reader.decision(id)).await?;
-    let document = found.ok_or_else(|| question::no_decision(id))?;
+    let document = found.ok_or_else(|| answer::no_decision(id))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 

@@ -6,24 +6,21 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::asked::Asked;
-use super::question::{self, DecisionQuestion, ErrorAnswer, Question, find_mismatch, read};
+use super::answer::{self, ErrorAnswer, find_mismatch, read};
+use super::parameters::Asked;
+use super::question::{Asking, DecisionQuestion};
 use super::site::Site;
 use crate::{pages, view};
 
 /// The report page.
 pub(super) async fn report(
     State(site): State<Arc<Site>>,
-    question: Result<Asked<Question>, ErrorAnswer>,
+    asking: Result<Asked<Asking>, ErrorAnswer>,
 ) -> Response {
     let decided = async {
-        let Asked(question) = question?;
-        let selection = question.selection(&site)?;
-        let thresholds = question.thresholds()?;
-        read(&site, move |reader| {
-            view::decided(reader, &selection, &thresholds)
-        })
-        .await
+        let Asked(asking) = asking?;
+        let question = asking.of(&site);
+        read(&site, move |reader| view::decided(reader, &question)).await
     };
     match decided.await {
         Ok(decided) => {
@@ -49,12 +46,13 @@ pub(super) async fn decisions(
 ) -> Response {
     let page = async {
         let Asked(question) = question?;
-        let (filter, limit) = (question.filter(&site)?, question.limit()?);
+        let (filter, limit) = question.of(&site);
+        let migration = filter.migration.clone().unwrap_or_default();
         let page = read(&site, move |reader| {
             view::decision_page(reader, &filter, limit)
         })
         .await?;
-        Ok::<_, ErrorAnswer>(pages::decisions(&page, question.migration(&site)))
+        Ok::<_, ErrorAnswer>(pages::decisions(&page, &migration))
     };
     match page.await {
         Ok(page) => html(StatusCode::OK, page),
@@ -65,9 +63,9 @@ pub(super) async fn decisions(
 /// One stored decision with the terms under which it was counted.
 pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
     let page = async {
-        let id = question::id(&id)?;
+        let id = answer::id(&id)?;
         let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
-        let (decision, terms) = found.ok_or_else(|| question::no_decision(id))?;
+        let (decision, terms) = found.ok_or_else(|| answer::no_decision(id))?;
         Ok::<_, ErrorAnswer>(pages::decision(&decision, &terms))
     };
     match page.await {

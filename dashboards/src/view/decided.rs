@@ -4,8 +4,10 @@
 //! The gate, which waits until its evidence is complete, calls [`settled`](super::settled()).
 
 use super::listing::Listing;
+use crate::question::Question;
 use parity_comparator::decision;
-use parity_schemas::evidence::{Decision, Evidence, Thresholds};
+use parity_comparator::redact::by_hand;
+use parity_schemas::evidence::{Decision, Evidence};
 use parity_schemas::id::new_id;
 use parity_schemas::report::Report;
 use parity_schemas::spelling;
@@ -36,25 +38,27 @@ pub struct Absent {
     pub is_unknown_migration: bool,
 }
 
-/// Reads the report of a selection and decides on it, without waiting.
-pub fn decided(
-    reader: &Reader,
-    selection: &Selection,
-    thresholds: &Thresholds,
-) -> Result<Decided, StoreError> {
+/// Reads the report that is asked for and decides on it, without waiting.
+pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreError> {
     let Found {
         value: mut report,
         instead,
-    } = reader.find_report(selection)?;
-    let standing = Standing {
+    } = reader.find_report(&question.selection)?;
+    for left_out in &mut report.left_out {
+        // A report is passed on like a decision, so a secret in a reason must not come into it.
+        left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
+    }
+    let mut standing = Standing {
         complete_until: report.complete_until,
         watermarks: report.watermarks.clone(),
     };
+    standing.take_for_gone(&question.gone, Timestamp::now());
+    standing.expect(&question.expected);
     let evidence = report.evidence();
     let found = (evidence.as_ref(), instead.as_ref());
-    let (decision, absent) = decide(selection, found, &standing, thresholds);
+    let (decision, absent) = decide(question, found, &standing);
     report.without_noise(&decision);
-    let listing = Listing::of(&report, thresholds.noise);
+    let listing = Listing::of(&report, question.thresholds.noise);
     report.causes = listing.causes_of_all();
     Ok(Decided {
         report,
@@ -66,20 +70,19 @@ pub fn decided(
 
 /// Decides now on what was found: the evidence, or what is recorded instead, which the reason then names.
 pub(super) fn decide(
-    selection: &Selection,
+    question: &Question,
     (evidence, instead): (Option<&Evidence>, Option<&Known>),
     standing: &Standing,
-    thresholds: &Thresholds,
 ) -> (Decision, Option<Absent>) {
     let mut decision = decision::decide(
-        selection.migration(),
+        question.selection.migration(),
         evidence,
         standing,
-        thresholds,
+        &question.thresholds,
         new_id(),
         Timestamp::now(),
     );
-    let absent = instead.map(|known| Absent::of(known, selection));
+    let absent = instead.map(|known| Absent::of(known, &question.selection));
     if let Some(absent) = &absent {
         decision.reasons = vec![absent.sentence.clone()];
     }

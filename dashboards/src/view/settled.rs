@@ -11,15 +11,15 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use parity_schemas::evidence::{DecidedTerms, Decision, Outcome, Thresholds};
-use parity_schemas::terms::Terms;
+use parity_schemas::evidence::{DecidedTerms, Decision, Outcome};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing};
-use parity_sink::{Reader, Selection, StoreError};
+use parity_sink::{Reader, StoreError};
 use uuid::Uuid;
 
 use super::decided::decide;
-use super::verified::terms;
+use super::exported::terms;
+use crate::question::Question;
 
 /// How long the gate waits for watermarks: five of their intervals, which is enough for a broker and a sink that keep up. If
 /// several machines share the store, the allowed difference of their clocks is added.
@@ -29,23 +29,11 @@ const LOOK_SOON: Duration = Duration::from_millis(200);
 /// Pause between two reads while waiting for more traffic. Mirrors write their counts several times a second.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What the user knows of instances.
-#[derive(Clone, Copy, Default)]
-pub struct Instances<'a> {
-    /// They will not come back. They are only waited for as long as a watermark takes: if one arrives, that process is
-    /// alive after all.
-    pub gone: &'a [String],
-    /// They must have written to the store.
-    pub expected: &'a [String],
-}
-
 /// Decides; while undecided, decides again for up to `wait`. `watch` gets the current decision before each pause.
 pub fn settled(
     reader: &Reader,
-    selection: &Selection,
-    thresholds: &Thresholds,
+    question: &Question,
     wait: Duration,
-    Instances { gone, expected }: Instances<'_>,
     mut watch: impl FnMut(&Decision),
 ) -> Result<Decision, StoreError> {
     let apart = reader.clocks_apart();
@@ -58,7 +46,7 @@ pub fn settled(
     loop {
         // Before the question: what it finds was written by then, however long the answer takes.
         let asked = Timestamp::now();
-        let found = reader.find_evidence(selection)?;
+        let found = reader.find_evidence(&question.selection)?;
         let mut standing = found
             .value
             .as_ref()
@@ -68,11 +56,11 @@ pub fn settled(
             });
         let out_of_patience = target.since.elapsed() >= patience;
         if out_of_patience {
-            standing.take_for_gone(gone, target.after);
+            standing.take_for_gone(&question.gone, target.after);
         }
-        standing.expect(expected);
+        standing.expect(&question.expected);
         let known = (found.value.as_ref(), found.instead.as_ref());
-        let (mut decision, _) = decide(selection, known, &standing, thresholds);
+        let (mut decision, _) = decide(question, known, &standing);
         decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         let complete = standing.is_complete();
         let left = wait.saturating_sub(began.elapsed());
@@ -81,7 +69,9 @@ pub fn settled(
             target = Target::now(apart);
         } else if complete || out_of_patience {
             if decision.outcome != Outcome::Undecided || left.is_zero() {
-                decision.terms = decided_terms(reader, &decision)?;
+                let found = terms(reader, &decision)?;
+                decision.terms_cut = found.cut;
+                decision.terms = found.terms.into_iter().map(DecidedTerms::of).collect();
                 return Ok(decision);
             }
             target.was_undecided |= complete;
@@ -95,17 +85,6 @@ pub fn settled(
         });
         waited += paused.elapsed();
     }
-}
-
-/// Under which terms the evidence of a decision was counted.
-fn decided_terms(reader: &Reader, decision: &Decision) -> Result<Vec<DecidedTerms>, StoreError> {
-    let decided = |terms: Terms| DecidedTerms {
-        id: terms.id,
-        time: terms.time,
-        program: terms.program,
-        coverage: terms.coverage,
-    };
-    Ok(terms(reader, decision)?.into_iter().map(decided).collect())
 }
 
 /// The time up to which evidence must be complete to be decided on. It is chosen before anybody looks at that evidence;

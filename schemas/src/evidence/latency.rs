@@ -40,6 +40,11 @@ pub struct LatencyDecision {
     pub limit: LatencyLimit,
     /// Requests whose times are known of both services.
     pub requests: u64,
+    /// Requests whose times are not known for a reason that a slow candidate can cause, such as `candidate_timeout` or
+    /// `in_flight_cap`: each bound takes them as what it must not rest on. 0 in documents of older programs, which left them
+    /// out.
+    #[serde(default)]
+    pub without_time: u64,
     /// The legacy's quantile.
     pub legacy: TimesBetween,
     /// The candidate's.

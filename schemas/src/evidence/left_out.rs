@@ -3,8 +3,11 @@
 //! Who chooses after having seen the result can make any candidate look good. So a span has a reason, and whoever leaves it
 //! out is told, with the decision, how much it held and how much of that differed.
 
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::Window;
 use crate::tally::INTERVAL_MICROS;
@@ -32,6 +35,52 @@ impl LeftOutSpan {
     }
 }
 
+/// A span that is written otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{text}`: {what}; write for example 2026-01-31T09:30:00Z..2026-01-31T09:35:00Z=restart")]
+pub struct NoLeftOutSpan {
+    text: String,
+    what: String,
+}
+
+impl FromStr for LeftOutSpan {
+    type Err = NoLeftOutSpan;
+
+    /// `FROM..TO=REASON`, of two times with an offset.
+    fn from_str(text: &str) -> Result<Self, NoLeftOutSpan> {
+        let wrong = |what: String| NoLeftOutSpan {
+            text: text.to_owned(),
+            what,
+        };
+        let (span, reason) = text
+            .split_once('=')
+            .ok_or_else(|| wrong("it has no =REASON".to_owned()))?;
+        let (from, to) = span
+            .split_once("..")
+            .ok_or_else(|| wrong("it is not FROM..TO=REASON".to_owned()))?;
+        let time = |text: &str| {
+            let parsed: Result<Timestamp, _> = text.trim().parse();
+            parsed.map_err(|_| wrong(format!("`{text}` is not a time with an offset")))
+        };
+        let (from, to, reason) = (time(from)?, time(to)?, reason.trim());
+        if from >= to {
+            return Err(wrong(format!("{to} is not after {from}")));
+        }
+        if reason.is_empty() || reason.len() > Self::MAX_REASON {
+            return Err(wrong(format!(
+                "the reason has {} bytes, and may have 1 to {}",
+                reason.len(),
+                Self::MAX_REASON
+            )));
+        }
+        Ok(Self {
+            from,
+            to,
+            reason: reason.to_owned(),
+        })
+    }
+}
+
 /// A span that was left out, and what it held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
@@ -55,5 +104,45 @@ impl LeftOut {
             from: held().map(|one| one.span.from).min()?,
             to: held().map(|one| one.span.to).max()?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_has_two_times_in_order_and_a_reason() {
+        let read = |text: &str| text.parse::<LeftOutSpan>();
+        let span =
+            read("2026-01-01T00:00:00Z..2026-01-01T00:05:00+00:00= restart of = the candidate ")
+                .expect("a span");
+        assert_eq!(span.reason, "restart of = the candidate");
+        assert_eq!(span.to.as_micros() - span.from.as_micros(), 300_000_000);
+        let long = format!(
+            "2026-01-01T00:00:00Z..2026-01-02T00:00:00Z={}",
+            "x".repeat(201)
+        );
+        for (text, wrong) in [
+            ("2026-01-01T00:00:00Z..2026-01-01T00:05:00Z", "no =REASON"),
+            ("2026-01-01T00:00:00Z..2026-01-01T00:05:00Z=", "has 0 bytes"),
+            ("2026-01-01T00:00:00Z=x", "FROM..TO=REASON"),
+            (
+                "2026-01-01T00:05:00Z..2026-01-01T00:00:00Z=x",
+                "is not after",
+            ),
+            (
+                "2026-01-01T00:05:00Z..2026-01-01T00:05:00Z=x",
+                "is not after",
+            ),
+            ("2026-01-01T00:05:00Z..=x", "`` is not a time"),
+            ("..2026-01-01T00:05:00Z=x", "`` is not a time"),
+            ("noon..2026-01-01T00:00:00Z=x", "`noon` is not a time"),
+            (&long, "has 201 bytes"),
+        ] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains(wrong), "{error}");
+            assert!(error.contains(text), "{error}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a decision demands. It is stored with the decision, so that it can be checked later what was asked.
 
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,8 +95,6 @@ const fn no_cap() -> f64 {
 }
 
 impl Thresholds {
-    /// What a share can be.
-    pub const SHARE: RangeInclusive<f64> = 0.0..=1.0;
     /// What the confidence can be: nothing is certain, and below one half a bound bounds nothing.
     pub const CONFIDENCE: Range<f64> = 0.5..1.0;
 }

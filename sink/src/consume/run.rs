@@ -140,6 +140,14 @@ impl Poller {
                 return Ok(count > 0);
             };
             wait = Duration::ZERO;
+            // Before the record is taken: it may be of a partition that was revoked and assigned again within this poll,
+            // which is then read once more from its committed offset. Forgotten later, these records would be lost with
+            // the old ones, while the next commit covers them.
+            forget(
+                self.consumer.context().take_revoked(),
+                &mut self.partitions,
+                &mut self.held,
+            );
             match polled {
                 // A record of another topic must not be moved, and its offset must not be committed for our topic.
                 Ok(message) if message.topic() != self.topic => {}
@@ -182,13 +190,9 @@ impl Poller {
         Ok(())
     }
 
-    /// Drops the buffers of revoked partitions: the next owner reads these records again.
     fn forget_revoked(&mut self) {
-        for partition in self.consumer.context().take_revoked() {
-            if let Some(gone) = self.partitions.remove(&partition) {
-                self.held -= gone.buffer.cost().min(self.held);
-            }
-        }
+        let revoked = self.consumer.context().take_revoked();
+        forget(revoked, &mut self.partitions, &mut self.held);
     }
 
     fn commit_done(&mut self, progress: &Progress, mode: CommitMode) -> Result<(), SinkError> {
@@ -296,6 +300,15 @@ impl Poller {
             }
         }
         self.paused = false;
+    }
+}
+
+/// Drops the buffers of revoked partitions: the next owner reads these records again.
+fn forget(revoked: Vec<i32>, partitions: &mut BTreeMap<i32, Partition>, held: &mut usize) {
+    for partition in revoked {
+        if let Some(gone) = partitions.remove(&partition) {
+            *held -= gone.buffer.cost().min(*held);
+        }
     }
 }
 

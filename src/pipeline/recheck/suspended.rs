@@ -1,6 +1,6 @@
 //! What waits on the thread of the mirror that asks services again, and how it comes back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parity_mirror::{NotAnswered, RecheckDone, Rechecked};
 use parity_schemas::exchange::Exchange;
@@ -10,6 +10,7 @@ use parity_schemas::verdict::Reason;
 use super::super::pledge::{Pledge, Settling};
 use super::super::queue::Entrance;
 use super::super::waiting::{ControlCapture, SecondCaptures, Stage, Waiting};
+use super::SecondLooks;
 use super::room::Share;
 
 /// What happened to a recheck that never came back.
@@ -20,6 +21,10 @@ pub(super) const FAILED: &[RecheckEvent] = &[RecheckEvent::Asked, RecheckEvent::
 /// A mismatch whose services are being asked again.
 pub(super) struct Suspended {
     pub(super) pledge: Pledge,
+    /// Which look at it this is; the first time both are asked again is 1.
+    pub(super) look: u32,
+    /// By which it is asked about once more. A weak one: what waits here keeps no configuration alive.
+    pub(super) looks: Weak<SecondLooks>,
     pub(super) entrance: Arc<Entrance>,
     pub(super) settling: Arc<Settling>,
     /// Of what may wait here.
@@ -30,6 +35,8 @@ impl RecheckDone for Suspended {
     fn done(self: Box<Self>, answers: Rechecked) {
         let Self {
             pledge,
+            look,
+            looks,
             entrance,
             settling,
             _share,
@@ -37,6 +44,7 @@ impl RecheckDone for Suspended {
         match answers.answers {
             Ok((legacy, Some(candidate), holds)) => {
                 let captures = SecondCaptures {
+                    looks: look,
                     legacy,
                     candidate,
                     _holds: holds,
@@ -48,8 +56,15 @@ impl RecheckDone for Suspended {
             Err(NotAnswered::ShadowingOff | NotAnswered::BreakerOpen) => {
                 pledge.unconfirmed(&[RecheckEvent::RefusedPaused]);
             }
+            Err(NotAnswered::Legacy(_)) => {
+                let pledge = pledge.otherwise(FAILED);
+                // If it cannot be asked about once more, its drop counts it.
+                if let Some(looks) = looks.upgrade() {
+                    drop(looks.look_beyond_silence(*answers.exchange, pledge, look));
+                }
+            }
             // Both were asked, so there is no answer of the legacy without one of the candidate.
-            Ok((_, None, _)) | Err(NotAnswered::Legacy(_) | NotAnswered::Candidate(_)) => {
+            Ok((_, None, _)) | Err(NotAnswered::Candidate(_)) => {
                 pledge.unconfirmed(FAILED);
             }
         }

@@ -129,7 +129,12 @@ fn metrics_fields_and_words_in_the_text_are_in_the_program() {
                 .bytes()
                 .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         {
-            assert!(source.contains(name), "{at}: the program has no `{name}`");
+            // Parameters are declared as flags are written.
+            let flag = format!("\"{}\"", name.replace('_', "-"));
+            assert!(
+                source.contains(name) || source.contains(&flag),
+                "{at}: the program has no `{name}`"
+            );
             words += 1;
         }
     }

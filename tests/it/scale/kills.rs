@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::{pair, producing, tables};
 use crate::servers::{ClickHouse, Database, Kafka};
 use crate::support::process::{Mirror, Place};
-use crate::support::{length, wait_for};
+use crate::support::report::Report;
+use crate::support::{Stop, length, wait_for, wait_or_tell};
 
 /// Sends requests until it is told to stop, and counts them.
 fn traffic(mirrors: &[&Mirror<'_>], stop: &AtomicBool, sent: &AtomicU64) {
@@ -30,6 +31,66 @@ fn distinct_mismatches(database: &Database<'_>) -> (u64, u64) {
     )
 }
 
+/// The way of the records, to find out where a sum is not what it must be.
+struct Way<'a> {
+    mirrors: &'a [&'a Mirror<'a>],
+    kafka: &'a Kafka,
+    topic: &'a str,
+    database: &'a Database<'a>,
+}
+
+impl Way<'_> {
+    /// Every request was compared and differs, and the store has each of them once.
+    fn has_brought_all(&self, report: &Report, sent: u64) {
+        let counted = report.count("mismatch");
+        assert!(
+            counted == sent,
+            "{sent} requests were sent and {counted} differ; not compared: {:?}\n{}",
+            report.not_compared(),
+            self.account()
+        );
+        wait_or_tell(
+            || (distinct_mismatches(self.database) == (sent, sent)).then_some(()),
+            || format!("{sent} mismatches\n{}", self.account()),
+        );
+        let instances = self.mirrors.len();
+        let account = self.account();
+        assert_eq!(
+            account.matches("\nmirror-").count(),
+            2 * instances,
+            "{account}"
+        );
+    }
+
+    /// What each station on the way has counted.
+    fn account(&self) -> String {
+        let mut lines = Vec::new();
+        for mirror in self.mirrors {
+            let log = mirror.log();
+            lines.push(format!("mirror: {:#}\n{log}", mirror.status()));
+        }
+        for partition in self.kafka.offsets(self.topic) {
+            lines.push(format!("broker: {partition:?}"));
+        }
+        for (what, sql) in [
+            (
+                "tallies: instance, received, match, mismatch, not compared",
+                "SELECT instance, sum(received), sum(match), sum(mismatch), sumMap(not_compared) \
+                 FROM tallies_final GROUP BY instance",
+            ),
+            (
+                "mismatches: instance, rows, ids, first, last",
+                "SELECT instance, count(), uniqExact(id), min(time), max(time) \
+                 FROM mismatches GROUP BY instance",
+            ),
+        ] {
+            let rows = self.database.sql(sql);
+            lines.push(format!("{what}\n{rows}"));
+        }
+        lines.join("\n")
+    }
+}
+
 #[test]
 #[ignore = "needs Kafka and ClickHouse: run tests/run"]
 fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
@@ -46,6 +107,7 @@ fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
     // Seeded by the clock, and printed to help investigate a failure.
     let mut random = Instant::now().elapsed().subsec_nanos() ^ std::process::id();
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         scope.spawn(|| traffic(&[&one, &two], &stop, &sent));
         for _ in 0..length(5, 200) {
             let sink = place.sink(&source, &url, &["--instance", "sink-1"]);
@@ -62,19 +124,21 @@ fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
             });
             sink.kill();
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let sent = sent.load(Ordering::Relaxed);
     let sink = place.sink(&source, &url, &["--instance", "sink-1"]);
     let report = sink.settled_in(&url, sent);
-    assert_eq!(report.count("mismatch"), sent);
     assert_eq!(
         report.0["instances"],
         serde_json::json!(["mirror-1", "mirror-2"])
     );
-    wait_for("every mismatch", || {
-        (distinct_mismatches(&database) == (sent, sent)).then_some(())
-    });
+    let way = Way {
+        mirrors: &[&one, &two],
+        kafka,
+        topic: &topic,
+        database: &database,
+    };
+    way.has_brought_all(&report, sent);
     wait_for("every commit", || (kafka.lag(&topic) == 0).then_some(()));
     for mirror in [one, two] {
         let status = mirror.ask("/api/v1/status").json();
@@ -92,11 +156,13 @@ fn clients_notice_nothing_of_a_broker_that_goes_and_comes() {
     let database = ClickHouse::shared().database();
     let place = Place::new();
     let url = tables(&place, &database);
-    let source = kafka.url(&kafka.topic(2));
+    let topic = kafka.topic(2);
+    let source = kafka.url(&topic);
     let services = pair();
     let mirror = producing(&place, &services, "mirror-1", &source);
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         scope.spawn(|| traffic(&[&mirror], &stop, &sent));
         for round in 0..length(2, 10) {
             if round % 2 == 0 {
@@ -120,15 +186,17 @@ fn clients_notice_nothing_of_a_broker_that_goes_and_comes() {
                 .then_some(())
             });
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let sent = sent.load(Ordering::Relaxed);
     let sink = place.sink(&source, &url, &[]);
     let report = sink.settled_in(&url, sent);
-    assert_eq!(report.count("mismatch"), sent);
-    wait_for("every mismatch", || {
-        (distinct_mismatches(&database) == (sent, sent)).then_some(())
-    });
+    let way = Way {
+        mirrors: &[&mirror],
+        kafka: &kafka,
+        topic: &topic,
+        database: &database,
+    };
+    way.has_brought_all(&report, sent);
     assert_eq!(mirror.ask("/api/v1/status").json()["records_dropped"], 0);
     assert_eq!(mirror.stop().0, 0);
     assert_eq!(sink.stop().0, 0);

@@ -6,7 +6,7 @@ use super::tables;
 use crate::rechecks::conserved::{ask, often, open, pair, traffic, waiting};
 use crate::servers::{ClickHouse, Kafka};
 use crate::support::process::{Mirror, Place};
-use crate::support::{length, wait_for};
+use crate::support::{Stop, length, wait_for};
 
 #[test]
 #[ignore = "needs Kafka and ClickHouse: run tests/run"]
@@ -26,6 +26,7 @@ fn classes_are_counted_once_whoever_is_killed_or_replaced_on_the_way() {
     let address = running.address;
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         for _ in 0..2 {
             scope.spawn(|| traffic(address, &stop, &sent));
         }
@@ -43,7 +44,6 @@ fn classes_are_counted_once_whoever_is_killed_or_replaced_on_the_way() {
             }
             sink.kill();
         }
-        stop.store(true, Ordering::Relaxed);
     });
     // A drain with second looks due.
     ask(&running, 100);

@@ -6,6 +6,7 @@ pub(crate) mod report;
 pub(crate) mod service;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nothing on one machine takes this long; a test that waits for it has failed.
@@ -26,14 +27,34 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Waits until `look` finds something, and says what was waited for if it never does.
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_or_tell(look, || what.to_owned())
+}
+
+/// The same where a word is not enough to know why: `tell` collects what is known at the end.
+pub(crate) fn wait_or_tell<T>(
+    mut look: impl FnMut() -> Option<T>,
+    tell: impl FnOnce() -> String,
+) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        if begin.elapsed() >= PATIENCE {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("waited in vain for {}", tell());
+}
+
+/// Sets a flag when it is dropped: what ends the threads of a scope when its test is over, or has failed.
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -25,6 +25,15 @@ pub(crate) struct ClickHouse {
 /// The name of every cluster here.
 pub(crate) const CLUSTER: &str = "together";
 
+/// A user of every server here who may only read.
+pub(crate) const READER: &str = "reader";
+
+/// The user that all have who name none, and [`READER`]. `clickhouse local` has no place for users that are made later.
+const USERS: &str = "<clickhouse><profiles><default/></profiles><quotas><default/></quotas><users>\
+                     <default><password/><networks><ip>::/0</ip></networks></default>\
+                     <reader><password/><networks><ip>::/0</ip></networks>\
+                     <grants><query>GRANT SELECT ON *.*</query></grants></reader></users></clickhouse>";
+
 impl ClickHouse {
     /// The one of all tests of this process that do not harm it.
     pub(crate) fn shared() -> &'static Self {
@@ -105,9 +114,13 @@ impl ClickHouse {
         let log = folder.join("log");
         let home = program("clickhouse-26.7.3-stable.1");
         let config = folder.join("config.xml");
+        let users = folder.join("users.xml");
+        std::fs::write(&users, USERS).expect("a configuration");
         let xml = format!(
-            "<clickhouse><remote_servers>{}</remote_servers></clickhouse>",
-            self.remote_servers
+            "<clickhouse><remote_servers>{}</remote_servers><user_directories><users_xml><path>{}</path></users_xml>\
+             </user_directories></clickhouse>",
+            self.remote_servers,
+            users.display()
         );
         std::fs::write(&config, xml).expect("a configuration");
         // It is `clickhouse local`: a server for as long as its one query runs.
@@ -209,6 +222,11 @@ impl Database<'_> {
             None => String::new(),
         };
         format!("clickhouse://{user}{}/{}", self.server.address, self.name)
+    }
+
+    /// The same for a user without a password.
+    pub(crate) fn url_of(&self, user: &str) -> String {
+        format!("clickhouse://{user}@{}/{}", self.server.address, self.name)
     }
 
     /// Runs a statement that must work.

@@ -223,6 +223,12 @@ impl Kafka {
 
     /// Records of a topic that its sinks have not committed.
     pub(crate) fn lag(&self, topic: &str) -> i64 {
+        let lag = |at: &Offsets| at.end - at.committed.unwrap_or(at.begin);
+        self.offsets(topic).iter().map(lag).sum()
+    }
+
+    /// What each partition of a topic holds, and how far its sinks have committed.
+    pub(crate) fn offsets(&self, topic: &str) -> Vec<Offsets> {
         let consumer: BaseConsumer = self
             .config()
             .set("group.id", format!("parity-sink-{topic}"))
@@ -238,17 +244,31 @@ impl Kafka {
         let committed = consumer
             .committed_offsets(list, PATIENCE)
             .expect("the broker answers");
-        let lag = |element: rdkafka::topic_partition_list::TopicPartitionListElem<'_>| {
-            let (low, high) = consumer
+        let offsets = |element: rdkafka::topic_partition_list::TopicPartitionListElem<'_>| {
+            let (begin, end) = consumer
                 .fetch_watermarks(topic, element.partition(), PATIENCE)
                 .expect("the broker answers");
-            match element.offset() {
-                Offset::Offset(offset) => high - offset,
-                _ => high - low,
+            Offsets {
+                partition: element.partition(),
+                begin,
+                end,
+                committed: match element.offset() {
+                    Offset::Offset(offset) => Some(offset),
+                    _ => None,
+                },
             }
         };
-        committed.elements().into_iter().map(lag).sum()
+        committed.elements().into_iter().map(offsets).collect()
     }
+}
+
+/// A partition: its first offset, the one after its last, and the one that a group goes on from.
+#[derive(Debug)]
+pub(crate) struct Offsets {
+    pub(crate) partition: i32,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
+    pub(crate) committed: Option<i64>,
 }
 
 /// A message as a test wants it.

@@ -20,7 +20,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-pub(crate) use self::clickhouse::{CLUSTER, ClickHouse, Database};
+pub(crate) use self::clickhouse::{CLUSTER, ClickHouse, Database, READER};
 pub(crate) use self::kafka::{Kafka, Raw, header, key};
 
 /// Far longer than anything here takes, so that a slow machine is no failure.

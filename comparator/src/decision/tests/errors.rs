@@ -1,7 +1,7 @@
 //! How often the candidate fails where the legacy does not.
 
 use parity_schemas::evidence::GroupEvidence;
-use parity_schemas::recheck::{EvidenceCounts, MismatchClass};
+use parity_schemas::recheck::{EvidenceCounts, MismatchClass, RecheckEvidence};
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Kind, Part};
 
@@ -133,4 +133,37 @@ fn a_required_route_has_it_judged_on_its_own() {
             .candidate_errors
             .is_empty()
     );
+}
+
+#[test]
+fn noise_of_statuses_fails_nothing() {
+    // Both services answer 503 now and then, each at other times: by the second answers the legacy does it as well.
+    let failing = || counts(10_000, 400, &[]);
+    let fail = decided(
+        failing(),
+        vec![statuses("s", 200, 503, 400, MismatchClass::Confirmed)],
+        &at_most(0.001),
+    );
+    assert_eq!(fail.candidate_errors[0].outcome, Outcome::Fail);
+    for class in [MismatchClass::Noise, MismatchClass::Transient] {
+        let group = statuses("s", 200, 503, 400, class);
+        let open = decided(failing(), vec![group], &at_most(0.001));
+        let errors = &open.candidate_errors[0];
+        assert_eq!((errors.errors, errors.at_most), (0, 400), "{class}");
+        assert_eq!(errors.outcome, Outcome::Undecided, "{class}");
+        assert_ne!(open.outcome, Outcome::Fail, "{class}: {:?}", open.reasons);
+    }
+    // What was not asked again is like what was.
+    let mut group = statuses("s", 200, 503, 400, MismatchClass::Noise);
+    group.group.shape = "integer→integer".to_owned();
+    group.classes = [
+        (MismatchClass::Noise, 300),
+        (MismatchClass::Unconfirmed, 100),
+    ]
+    .into();
+    group.evidence = [(RecheckEvidence::Targets, 300)].into();
+    let alike = decided(failing(), vec![group], &at_most(0.001));
+    assert_eq!(alike.noise.len(), 1);
+    assert_eq!(alike.candidate_errors[0].errors, 0);
+    assert_ne!(alike.candidate_errors[0].outcome, Outcome::Fail);
 }

@@ -255,3 +255,83 @@ fn a_limit_takes_its_share_of_the_chance_of_a_wrong_fail() {
     assert!(lower(&at_most(&["p99=2x", "p50=2x"])) < lower(&Thresholds::default()));
     assert!(plain.latency.is_empty());
 }
+
+/// 2 % of the requests take the candidate `slow`; of the rest it is as fast as the legacy.
+fn slow_tail(reason: Reason, ended: bool) -> RouteEvidence {
+    let legacy = [(1_000, 20_000)];
+    let slow = [(1_000, 19_600), (60_000, 400)];
+    if !ended {
+        return route("GET /a", &legacy, &slow);
+    }
+    let mut route = route("GET /a", &[(1_000, 19_600)], &[(1_000, 19_600)]);
+    route.counts = counts(19_600, 0, &[(reason, 400)]);
+    route
+}
+
+#[test]
+fn a_candidate_does_not_pass_by_running_into_its_deadline() {
+    let limits = |max_mismatch_rate| Thresholds {
+        max_mismatch_rate,
+        ..at_most(&["p99=1.5x"])
+    };
+    let answered = decided(
+        vec![slow_tail(Reason::CandidateTimeout, false)],
+        &limits(0.05),
+    );
+    assert_eq!(answered.outcome, Outcome::Fail, "{:?}", answered.reasons);
+    for reason in Reason::ALL {
+        let decision = decided(vec![slow_tail(*reason, true)], &limits(0.05));
+        let [one] = &decision.latency[..] else {
+            panic!("one limit");
+        };
+        if reason.hides_candidate_time() {
+            assert_eq!(one.outcome, Outcome::Undecided, "{reason}");
+            assert_eq!((one.requests, one.without_time), (19_600, 400), "{reason}");
+            assert_eq!(one.candidate.at_most_us, None, "{reason}");
+            assert_eq!(one.needed, 0, "{reason}: no number would settle it");
+            assert_eq!(decision.outcome, Outcome::Undecided, "{reason}");
+            let told = "; 400 of 20,000 have no time because the candidate failed or had too much under way, and count as slow; \
+                        no number of requests like these would settle it";
+            assert!(
+                decision.reasons.iter().any(|said| said.ends_with(told)),
+                "{:?}",
+                decision.reasons
+            );
+        } else {
+            assert_eq!(one.outcome, Outcome::Pass, "{reason}");
+            assert_eq!(one.without_time, 0, "{reason}");
+        }
+    }
+    // The median does not depend on so few.
+    let median = Thresholds {
+        max_mismatch_rate: 0.05,
+        ..at_most(&["p50=1.5x"])
+    };
+    let decision = decided(vec![slow_tail(Reason::CandidateTimeout, true)], &median);
+    assert_eq!(decision.outcome, Outcome::Pass, "{:?}", decision.reasons);
+}
+
+#[test]
+fn what_has_no_time_proves_no_fail() {
+    // The candidate failed at what takes the legacy long, so what is left of the legacy is fast.
+    let mut evidence = route("GET /a", &[(1_000, 19_000)], &[(1_600, 19_000)]);
+    evidence.counts = counts(19_000, 0, &[(Reason::CandidateRefused, 1_000)]);
+    let thresholds = Thresholds {
+        max_mismatch_rate: 0.1,
+        ..at_most(&["p99=1.5x"])
+    };
+    let decision = decided(vec![evidence.clone()], &thresholds);
+    assert_eq!(
+        decision.latency[0].outcome,
+        Outcome::Undecided,
+        "{:?}",
+        decision.latency
+    );
+    // More than half of the requests are slower, whatever the others were.
+    let thresholds = Thresholds {
+        max_mismatch_rate: 0.1,
+        ..at_most(&["p50=1.5x"])
+    };
+    let decision = decided(vec![evidence], &thresholds);
+    assert_eq!(decision.latency[0].outcome, Outcome::Fail);
+}

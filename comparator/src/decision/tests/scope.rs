@@ -2,6 +2,9 @@
 
 use parity_schemas::evidence::Bound;
 
+use parity_schemas::evidence::carried::{CarriedRules, StartedAnew};
+use parity_schemas::evidence::{LeftOut, LeftOutSpan};
+
 use super::*;
 
 /// Four routes of which enough is compared, and one that is never compared.
@@ -187,4 +190,109 @@ fn a_pass_may_have_to_wait_for_a_day_and_a_fail_does_not() {
     assert_eq!(gate(four_of_five(), &minute).outcome, Outcome::Pass);
     let failed = gate(vec![("GET /a", counts(90, 10, &[]))], &day);
     assert_eq!(failed.outcome, Outcome::Fail);
+}
+
+/// The evidence of a minute, of which these seconds are left out.
+fn left_out(seconds: &[(i64, i64)]) -> Evidence {
+    let spans = seconds.iter().map(|(from, to)| LeftOut {
+        span: LeftOutSpan {
+            from: Timestamp::from_micros(from * 1_000_000),
+            to: Timestamp::from_micros(to * 1_000_000),
+            reason: "restart".to_owned(),
+        },
+        received: 1,
+        compared: 1,
+        differing: 0,
+    });
+    Evidence {
+        left_out: spans.collect(),
+        ..evidence(vec![("GET /a", counts(100_000, 0, &[]))])
+    }
+}
+
+#[test]
+fn time_that_is_left_out_is_no_time_that_was_counted() {
+    let at_least = |seconds: u64| Thresholds {
+        min_duration_ms: seconds * 1_000,
+        ..Thresholds::default()
+    };
+    // Left out, and how much of the minute is left.
+    let cases: [(&[(i64, i64)], u64); 8] = [
+        (&[], 60),
+        (&[(10, 30)], 40),
+        (&[(10, 30), (20, 40)], 30),
+        (&[(10, 40), (15, 20), (10, 40)], 30),
+        (&[(40, 50), (0, 10)], 40),
+        (&[(-100, 20), (50, 900)], 30),
+        // Before, after, and up to the end.
+        (&[(-100, 0), (60, 900)], 60),
+        (&[(30, 60)], 30),
+    ];
+    for (seconds, left) in cases {
+        let evidence = left_out(seconds);
+        let enough = decided_on(&evidence, &at_least(left));
+        assert_eq!(
+            enough.outcome,
+            Outcome::Pass,
+            "{seconds:?}: {:?}",
+            enough.reasons
+        );
+        let short = decided_on(&evidence, &at_least(left + 1));
+        assert_eq!(short.outcome, Outcome::Undecided, "{seconds:?}");
+    }
+    let nothing = decided_on(&left_out(&[(-1, 61)]), &at_least(1));
+    assert_eq!(
+        nothing.reasons[0],
+        "all requests: counted for 0s, at least 1s wanted"
+    );
+}
+
+#[test]
+fn routes_that_start_anew_after_a_rule_edit_must_be_proven_on_their_own() {
+    // All together would pass: the large route was carried over, and hides the small one.
+    let routes = vec![
+        ("GET /a", counts(100_000, 0, &[])),
+        ("GET /b", counts(20, 0, &[])),
+    ];
+    let mut evidence = evidence(routes);
+    assert_eq!(
+        decided_on(&evidence, &Thresholds::default()).outcome,
+        Outcome::Pass
+    );
+    let anew = |route: &str| StartedAnew {
+        route: route.to_owned(),
+        ..StartedAnew::default()
+    };
+    let carried = CarriedRules {
+        routes_anew: 1,
+        anew: vec![anew("GET /b")],
+        ..CarriedRules::default()
+    };
+    evidence.carried = vec![carried.clone()];
+    let open = decided_on(&evidence, &Thresholds::default());
+    assert_eq!(open.outcome, Outcome::Undecided, "{:?}", open.reasons);
+    assert!(
+        open.reasons
+            .iter()
+            .any(|reason| reason.starts_with("GET /b")),
+        "{:?}",
+        open.reasons
+    );
+    let required = |decision: &Decision| -> Vec<String> {
+        let required = decision.routes.iter().filter(|route| route.required);
+        required.map(|route| route.route.clone()).collect()
+    };
+    assert_eq!(required(&open), ["GET /b"]);
+    // Of more than are named, any route may be one.
+    evidence.carried[0].routes_anew = 2;
+    let mut all = required(&decided_on(&evidence, &Thresholds::default()));
+    all.sort_unstable();
+    assert_eq!(all, ["GET /a", "GET /b"]);
+    // Once it is proven, nothing is in the way.
+    evidence.carried[0].routes_anew = 1;
+    evidence.routes[1].counts = counts(100_000, 0, &[]);
+    assert_eq!(
+        decided_on(&evidence, &Thresholds::default()).outcome,
+        Outcome::Pass
+    );
 }

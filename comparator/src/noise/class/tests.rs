@@ -9,9 +9,14 @@ use super::*;
 use crate::{Limits, Rules};
 
 fn answer(status: u16, body: &str) -> Capture {
+    let media = if body.starts_with('<') {
+        "text/html"
+    } else {
+        "application/json"
+    };
     Capture {
         status,
-        headers: [(http::header::CONTENT_TYPE, "application/json")]
+        headers: [(http::header::CONTENT_TYPE, media)]
             .into_iter()
             .collect::<FieldLines>(),
         body: body.as_bytes().to_vec().into(),
@@ -339,62 +344,5 @@ fn what_cannot_be_told_is_unconfirmed() {
     );
 }
 
-#[test]
-fn values_are_observed_exactly_and_by_hash_only() {
-    let seen = |legacy: [&str; 2], candidate: [&str; 2]| {
-        let wrap = |value: &str| format!("{{\"v\":{value}}}");
-        let (legacy, candidate) = (legacy.map(wrap), candidate.map(wrap));
-        let rechecked = recheck_of(
-            [(200, &legacy[0]), (200, &legacy[1])],
-            [(200, &candidate[0]), (200, &candidate[1])],
-        );
-        rechecked.groups[0].observation.clone()
-    };
-    // Two integers that are one double.
-    let numbers = seen(["1", "9007199254740992"], ["2", "9007199254740993"]);
-    assert_eq!(
-        (numbers.order, numbers.between),
-        (Some(Ordering::Greater), Some(0))
-    );
-    assert_eq!(numbers.motion, Some(53));
-    assert_eq!(
-        (numbers.legacy_values.len(), numbers.candidate_values.len()),
-        (2, 2)
-    );
-    let times = seen(
-        ["\"2026-01-31T09:30:00Z\"", "\"2026-01-31T09:30:01Z\""],
-        [
-            "\"2026-01-31T09:30:02Z\"",
-            "\"2026-01-31T10:30:00.5+01:00\"",
-        ],
-    );
-    assert_eq!(times.order, Some(Ordering::Less));
-    // Two seconds between the first ones, and half a second of motion, in nanoseconds.
-    assert_eq!((times.between, times.motion), (Some(30), Some(29)));
-    // Three values at random: the services repeat themselves or each other.
-    for (legacy, candidate, own, moved) in [
-        (["1", "1"], ["2", "2"], Some(Ordering::Greater), None),
-        (["1", "2"], ["2", "1"], Some(Ordering::Less), None),
-        (
-            ["1", "1"],
-            ["2", "3"],
-            Some(Ordering::Greater),
-            Some(Ordering::Greater),
-        ),
-        (["1", "3"], ["2", "1"], Some(Ordering::Less), None),
-        (["1", "2"], ["2", "2"], None, Some(Ordering::Less)),
-        (["1", "1"], ["2", "1"], None, Some(Ordering::Greater)),
-        (["1", "2"], ["3", "4"], None, None),
-    ] {
-        let seen = seen(legacy, candidate);
-        assert_eq!(
-            (seen.own, seen.moved),
-            (own, moved),
-            "{legacy:?} {candidate:?}"
-        );
-    }
-    assert_eq!(seen(["1", "2"], ["3", "4.5"]).odd, Some(Ordering::Greater));
-    assert_eq!(seen(["1", "2.5"], ["3", "4"]).odd, Some(Ordering::Less));
-    assert_eq!(seen(["1", "2"], ["3.5", "4"]).odd, Some(Ordering::Greater));
-    assert_eq!(seen(["1", "2.5"], ["3.5", "4"]).odd, None);
-}
+mod observed;
+mod texts;

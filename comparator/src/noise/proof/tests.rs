@@ -51,12 +51,12 @@ fn each_fault_is_told_by_its_name() {
         (
             "integer→integer",
             &[(Above, 600), (Below, 400)],
-            "the candidate's value was the greater or later one 600 times, and the other way round 400 times",
+            "the candidate's value was the greater, later or longer one 600 times, and the other way round 400 times",
         ),
         (
             "integer→integer",
             &[(Above, 400), (Below, 600)],
-            "the candidate's value was the smaller or earlier one 600 times, and the other way round 400 times",
+            "the candidate's value was the smaller, earlier or shorter one 600 times, and the other way round 400 times",
         ),
         (
             "uuid→uuid",

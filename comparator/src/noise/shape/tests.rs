@@ -231,3 +231,5 @@ fn a_label_says_nothing_of_a_value_and_no_other_text_is_one() {
     let long = "x".repeat(10_000);
     assert_eq!(label(&format!("\"{long}\""), "null"), "word4096→null");
 }
+
+mod tokens;

@@ -1,5 +1,7 @@
 //! The kinds of texts.
 
+use super::letters::{self, Reading};
+use super::pieces::{Likeness, are_alike, likeness};
 use super::{MAX_LENGTH, Precision, ValueShape, Zone, length_class};
 use crate::instant::Instant;
 use crate::notation::number::is_number;
@@ -11,6 +13,8 @@ const SHORTEST_HEX: usize = 8;
 const SHORTEST_ID: usize = 8;
 /// Bytes of a UUID as it is written.
 const UUID_BYTES: usize = 36;
+/// Shortest text around a token that makes a pattern of it: `ch_` before an id.
+const SHORTEST_PREFIX: usize = 3;
 /// Longest instant that is looked for within a text.
 const LONGEST_INSTANT: usize = 40;
 
@@ -60,7 +64,7 @@ impl Alphabet {
 }
 
 /// Letters, digits and the other characters of tokens (base64 in its alphabets, JWT, percent-encoding).
-fn is_of_word(byte: u8) -> bool {
+pub(super) fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-+/=.~%".contains(&byte)
 }
 
@@ -111,10 +115,22 @@ impl<'a> Text<'a> {
                 return (first.by(alphabet), second.by(alphabet));
             }
         }
-        let formless = first.form.is_none() && second.form.is_none();
-        // Of random characters some happen to have separators at the same places.
-        let is_token = shapes.0 == shapes.1 && is_only_ids(one) && is_only_ids(two);
-        if formless && !is_token && skeleton(one) == skeleton(two) {
+        if first.form.is_some() || second.form.is_some() {
+            return shapes;
+        }
+        let are_words = first.alphabet != Alphabet::Any && second.alphabet != Alphabet::Any;
+        let is_pattern = if are_words {
+            match likeness(one, two) {
+                // A prefix as some services give to ids. Of random tokens one in a million has one in common by chance.
+                Likeness::Token(around) => around >= SHORTEST_PREFIX,
+                // Of random characters some happen to have separators at the same places.
+                Likeness::Pattern => !(is_only_ids(one) && is_only_ids(two)),
+                Likeness::Equal | Likeness::None => false,
+            }
+        } else {
+            are_alike(one, two)
+        };
+        if is_pattern {
             return (ValueShape::Pattern, ValueShape::Pattern);
         }
         shapes
@@ -249,13 +265,13 @@ pub(in crate::noise) fn skeleton(text: &str) -> String {
 }
 
 /// Letters and digits that a text begins with.
-fn run(text: &str) -> usize {
+pub(super) fn run(text: &str) -> usize {
     let bytes = text.bytes();
     bytes.take_while(u8::is_ascii_alphanumeric).count()
 }
 
 /// A UUID or an instant that begins here, with its length.
-fn value_at(text: &str, at: usize) -> Option<(usize, &'static str)> {
+pub(super) fn value_at(text: &str, at: usize) -> Option<(usize, &'static str)> {
     let until = |length: usize| text.get(at..at + length);
     if let Some(shape) = until(UUID_BYTES).and_then(uuid_form) {
         let word = match shape {
@@ -287,7 +303,10 @@ fn value_at(text: &str, at: usize) -> Option<(usize, &'static str)> {
 /// A run of letters and digits: as it is, if it is a word; else what it is.
 fn push_word(word: &str, out: &mut String) {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let is_id = word.len() >= SHORTEST_ID && digits > 0;
+    let is_id = word.len() >= SHORTEST_ID
+        && digits > 0
+        // `Windows10Professional` is none.
+        && letters::reading(word) != Reading::Words;
     if digits == word.len() && !is_id {
         out.push('#');
     } else if is_id {

@@ -1,0 +1,125 @@
+//! Which part of the chance of a wrong fail each test has.
+//!
+//! A gate fails if any route is proven to differ too much, so all tests of routes together may be wrong with a chance of α,
+//! 1 − confidence. Who looks once knows how many tests there are, m, and each has α / m (Bonferroni). Who looks again sees
+//! routes come. If the first was tested at α, two then at α / 2 and so on, then the chances that were taken add up to α (1 + ½
+//! + ⅓ + …): three α with ten routes, five with a hundred.
+//!
+//! So for any number of looks, each of m tests has α m⁻ˢ / ζ(s), with s = 4/3. However the tests come, one by one or together,
+//! that which is the i-th to come is never looked at with fewer than i tests, so never at more than α i⁻ˢ / ζ(s), and these
+//! add up to α. It is the spending of Foster and Stine (2008, "α-investing") with the sequence that Tian and Ramdas use for the
+//! familywise error (2021, "Online control of the familywise error rate"), except that earlier tests give up what they have
+//! more than the last. That costs something, and buys that nothing depends on the order in which routes came: it is not
+//! stored, is not the same on all instances, and would have to be kept over edits of rules, late records and routes that count
+//! only later, such as one that was first asked for by a scanner.
+//!
+//! *Why 4/3.* Against α / m a fail needs more evidence by the factor m^⅓ ζ(s): 4 for one test, 8 for ten, 17 for a hundred. On a
+//! route of which one of a hundred differs and one of a thousand may, each factor of 4 takes about a hundred requests. A sum that
+//! ends only for ever more routes must lose some such factor, and 4/3 loses about the same for a few routes and for hundreds.
+//!
+//! *What it rests on.* The number of tests may only grow while the same question is asked. It does: a route that was compared
+//! once stays compared, and one that is served stays served. Both must not depend on whether answers differ, and do not. After a
+//! change of rules some routes begin anew, and are tests as before although nothing of them may have come yet. Such a change
+//! is one more attempt for just these routes. And a window that moves with each look, as by `--since 15m`, is another question
+//! each time: then the chance is that of each look.
+
+use std::collections::HashSet;
+
+use parity_schemas::evidence::carried::CarriedRules;
+use parity_schemas::evidence::{Bound, Thresholds};
+
+use super::judged::wrong;
+
+/// How fast the parts decrease with the number of tests.
+const EXPONENT: f64 = 4.0 / 3.0;
+/// The sum of i^-[`EXPONENT`] over all i from 1 on: the zeta function there, rounded up.
+const SUM: f64 = 3.600_937_750_5;
+
+/// The chance of a wrong fail that each test has, where so many routes are tested and so many must be proven on their own.
+pub(super) fn of_each(thresholds: &Thresholds, routes: usize, required: usize) -> f64 {
+    // All together is a test of its own where there are several.
+    let tests = if routes > 1 { routes + 1 } else { 1 };
+    let tests = (tests + further_tests(thresholds, required)) as f64;
+    match thresholds.bound {
+        Bound::OneLook => wrong(thresholds) / tests,
+        Bound::AnyTime => wrong(thresholds) * tests.powf(-EXPONENT) / SUM,
+    }
+}
+
+/// How many tests there are besides those of differences: each limit of a latency, and the cap of the candidate's failures,
+/// for all requests and for each required route.
+fn further_tests(thresholds: &Thresholds, required: usize) -> usize {
+    let limits = thresholds.max_latency.len();
+    let caps = usize::from(thresholds.max_candidate_errors.is_some());
+    (limits + caps) * (1 + required)
+}
+
+/// How many routes that are not `tested` now were recorded under earlier rules and begin anew. Not all of them are named; of
+/// the others each may be one that is not tested.
+pub(super) fn started_anew(carried: &[CarriedRules], tested: &HashSet<&str>) -> usize {
+    let named = carried.iter().flat_map(|rules| &rules.anew);
+    let named: HashSet<&str> = named
+        .map(|anew| anew.route.as_str())
+        .filter(|route| !tested.contains(route))
+        .collect();
+    let unnamed = carried
+        .iter()
+        .map(|rules| rules.routes_anew.saturating_sub(rules.anew.len() as u64));
+    let unnamed = usize::try_from(unnamed.max().unwrap_or(0)).unwrap_or(usize::MAX);
+    named.len().saturating_add(unnamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(bound: Bound, routes: usize) -> f64 {
+        let thresholds = Thresholds {
+            bound,
+            confidence: 0.0,
+            ..Thresholds::default()
+        };
+        of_each(&thresholds, routes, 0)
+    }
+
+    #[test]
+    fn whatever_number_of_tests_comes_one_by_one_all_their_parts_are_at_most_the_whole() {
+        const MANY: usize = 1_000_000;
+        let begin = |tests: usize| (tests as f64).powf(-EXPONENT) / SUM;
+        let sum: f64 = (1..=MANY).map(begin).sum();
+        // What is left beyond is less than the integral.
+        let rest = (MANY as f64).powf(1.0 - EXPONENT) / (EXPONENT - 1.0) / SUM;
+        assert!(
+            sum < 1.0 && sum + rest > 1.0 && sum + rest < 1.000_001,
+            "{sum} {rest}"
+        );
+        // One route is one test, and a second one makes three.
+        assert_eq!(share(Bound::AnyTime, 1), begin(1));
+        assert_eq!(share(Bound::AnyTime, 2), begin(3));
+        assert_eq!(share(Bound::AnyTime, 0), begin(1));
+    }
+
+    #[test]
+    fn who_looks_once_shares_evenly() {
+        assert_eq!(share(Bound::OneLook, 1), 1.0);
+        assert_eq!(share(Bound::OneLook, 99), 0.01);
+    }
+
+    #[test]
+    fn a_route_that_begins_anew_keeps_its_part_until_it_is_there_again() {
+        let mut rules = CarriedRules::default();
+        let names = ["GET /a", "GET /b", "GET /c"];
+        for name in names {
+            rules.begin_anew(name.to_owned(), 1, "`x` was removed".to_owned());
+        }
+        let twice = [rules.clone(), rules.clone()];
+        let tested = |count: usize| names.into_iter().take(count).collect::<HashSet<_>>();
+        assert_eq!(
+            [0, 1, 3].map(|count| started_anew(&twice, &tested(count))),
+            [3, 2, 0]
+        );
+        rules.routes_anew = 10;
+        assert_eq!(started_anew(&[rules], &tested(3)), 7);
+        assert_eq!(started_anew(&[], &tested(3)), 0);
+    }
+}

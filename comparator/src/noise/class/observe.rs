@@ -1,0 +1,178 @@
+//! What the four values of a place say of how alike two services behave there, whatever the class.
+
+use std::cmp::Ordering;
+
+use parity_schemas::side::Side;
+use parity_schemas::verdict::{Finding, Kind, Part};
+
+use super::look::SecondLook;
+use super::orders::Orders;
+use super::spots::{PART_OF_SPOT, Spot};
+use crate::noise::shape::Shape;
+use crate::noise::value::Ordered;
+
+/// Findings of a group whose values are looked at; of more, the first.
+const VALUES: usize = 16;
+
+/// What the four values of a place say of how alike two services behave there.
+///
+/// The two second answers are asked in alternating order, so for services that behave alike each statement about the
+/// candidate here is as likely as its counterpart about the legacy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// Of values with an order: the candidate's second one, seen from the legacy's. Of tokens, its length. Of several
+    /// findings, of the most.
+    pub order: Option<Ordering>,
+    /// The power of two of the distance between the second values; of several, the greatest.
+    pub between: Option<i32>,
+    /// The same of the legacy's two values.
+    pub motion: Option<i32>,
+    /// Each service repeats itself (`Greater`) more than the other one, or less.
+    pub own: Option<Ordering>,
+    /// Only the candidate moved (`Greater`), or only the legacy.
+    pub moved: Option<Ordering>,
+    /// More of the candidate's values have a shape that the other service did not show (`Greater`), or of the legacy's.
+    pub odd: Option<Ordering>,
+    /// Of lists with the same elements in another order: each service's orders are nearer to its own (`Greater`) than to those
+    /// of the other one, or farther.
+    pub nearer: Option<Ordering>,
+    /// The candidate's two orders are farther from each other than the legacy's (`Greater`), or nearer.
+    pub scatter: Option<Ordering>,
+    /// Hashes of the legacy's values, without those that repeat within this exchange.
+    pub legacy_values: Vec<u64>,
+    /// The same of the candidate's.
+    pub candidate_values: Vec<u64>,
+}
+
+/// What the findings of one group say. `hash` is keyed by the caller.
+pub(super) fn observe(
+    look: &SecondLook<'_>,
+    shape: Shape,
+    findings: &[&Finding],
+    hash: &dyn Fn(&[u8]) -> u64,
+) -> Observation {
+    let mut sums = Sums::default();
+    let mut seen = Observation::default();
+    for finding in findings.iter().take(VALUES) {
+        let values = look.values(finding);
+        if finding.kind == Kind::Order
+            && let Some(orders) = Orders::of(values)
+        {
+            sums.nearer += orders.nearer() as i32;
+            sums.scatter += orders.scatter() as i32;
+        }
+        let spots = look.spots(finding).unwrap_or_default();
+        for spot in &spots {
+            seen.look_at(&mut sums, PART_OF_SPOT, shape, spot.each_ref());
+        }
+        if spots.is_empty() {
+            seen.look_at(&mut sums, finding.part, shape, values);
+        }
+        // Numbers within texts repeat, and what is fresh beside them does not: so tokens alone, if there are any.
+        let is_token = |spot: &&Spot| {
+            let [l1, ..] = spot;
+            Ordered::of(PART_OF_SPOT, l1).is_none()
+        };
+        let mut tokens = spots.iter().filter(is_token).peekable();
+        if tokens.peek().is_none() {
+            seen.remember(values, hash);
+        }
+        for token in tokens {
+            seen.remember(token.each_ref(), hash);
+        }
+    }
+    let sign = |sum: i32| (sum != 0).then(|| sum.cmp(&0));
+    seen.order = sign(sums.order);
+    seen.own = sign(sums.own);
+    seen.moved = sign(sums.moved);
+    seen.odd = sign(sums.odd);
+    seen.nearer = sign(sums.nearer);
+    seen.scatter = sign(sums.scatter);
+    seen
+}
+
+impl Observation {
+    /// Takes in the four values of one place.
+    fn look_at(&mut self, sums: &mut Sums, part: Part, shape: Shape, values: [&Side; 4]) {
+        let [l1, c1, l2, c2] = values;
+        sums.add(part, shape, &values);
+        self.between = self.between.max(distance(part, c2, l2));
+        // Of numbers and times also the first values: a fault may be in first answers only. Which of them is the greater
+        // one says nothing, because the legacy may be asked earlier.
+        if shape.is_ordered() {
+            self.between = self.between.max(distance(part, c1, l1));
+        }
+        self.motion = self.motion.max(distance(part, l2, l1));
+    }
+
+    fn remember(&mut self, [l1, c1, l2, c2]: [&Side; 4], hash: &dyn Fn(&[u8]) -> u64) {
+        push_hashes(&mut self.legacy_values, [l1, l2], hash);
+        push_hashes(&mut self.candidate_values, [c1, c2], hash);
+    }
+}
+
+/// What several findings of one group say, added up.
+#[derive(Default)]
+struct Sums {
+    order: i32,
+    own: i32,
+    moved: i32,
+    odd: i32,
+    nearer: i32,
+    scatter: i32,
+}
+
+impl Sums {
+    fn add(&mut self, part: Part, shape: Shape, [l1, c1, l2, c2]: &[&Side; 4]) {
+        if let (Some(one), Some(two)) = (Ordered::of(part, c2), Ordered::of(part, l2)) {
+            let difference = one.compare(&two);
+            self.order += difference.map_or(0, |difference| difference.order as i32);
+        } else if shape.is_ordered()
+            && let (Side::Value(one), Side::Value(two)) = (c2, l2)
+        {
+            self.order += one.text.len().cmp(&two.text.len()) as i32;
+        }
+        // Of values that are of two shapes, the shapes are what is compared.
+        let alike = |one: &Side, two: &Side| Shape::of_sides(part, one, two).is_alike();
+        let same = |one: &Side, two: &Side| {
+            if shape.is_alike() {
+                one == two
+            } else {
+                alike(one, two)
+            }
+        };
+        let own = [same(l1, l2), same(c1, c2)];
+        let other = [same(l1, c2), same(c1, l2)];
+        let count = |of: [bool; 2]| i32::from(of[0]) + i32::from(of[1]);
+        self.own += count(own) - count(other);
+        self.moved += i32::from(own[0]) - i32::from(own[1]);
+        // A value of a kind that the other service shows in neither look.
+        let odd = |value: &Side, known: [&Side; 2]| {
+            i32::from(!known.into_iter().any(|known| alike(known, value)))
+        };
+        let (legacy, candidate) = ([*l1, *l2], [*c1, *c2]);
+        self.odd += odd(c1, legacy) + odd(c2, legacy) - odd(l1, candidate) - odd(l2, candidate);
+    }
+}
+
+fn distance(part: Part, one: &Side, two: &Side) -> Option<i32> {
+    let difference = Ordered::of(part, one)?.compare(&Ordered::of(part, two)?)?;
+    Some(difference.power)
+}
+
+/// Adds the hashes of two values, of equal ones one.
+fn push_hashes(hashes: &mut Vec<u64>, values: [&Side; 2], hash: &dyn Fn(&[u8]) -> u64) {
+    for side in values {
+        let of = match side {
+            Side::Value(text) | Side::Line(text) | Side::Body(text) => match &text.whole {
+                Some(whole) => hash(&whole.sha256),
+                None => hash(text.text.as_bytes()),
+            },
+            Side::Bytes(digest) => hash(&digest.sha256),
+            Side::Absent | Side::Described(_) | Side::Broken { .. } => continue,
+        };
+        if !hashes.contains(&of) {
+            hashes.push(of);
+        }
+    }
+}

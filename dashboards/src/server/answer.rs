@@ -1,0 +1,109 @@
+//! Answers from the record, and those that report an error. Reading a store blocks, so it runs outside of the async runtime.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use parity_schemas::record::Mismatch;
+use parity_sink::{Reader, StoreError};
+use serde_json::json;
+
+use super::site::Site;
+use crate::view::{self, Unreadable};
+
+/// An HTTP answer that reports an error.
+pub(super) struct ErrorAnswer {
+    status: StatusCode,
+    message: String,
+}
+
+impl ErrorAnswer {
+    pub(super) fn bad(message: String) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            message,
+        }
+    }
+
+    pub(super) fn missing(message: String) -> Self {
+        Self {
+            status: StatusCode::NOT_FOUND,
+            message,
+        }
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+impl From<StoreError> for ErrorAnswer {
+    fn from(error: StoreError) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: error.to_string(),
+        }
+    }
+}
+
+impl From<Unreadable> for ErrorAnswer {
+    fn from(error: Unreadable) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: error.to_string(),
+        }
+    }
+}
+
+impl IntoResponse for ErrorAnswer {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({"error": self.message}))).into_response()
+    }
+}
+
+/// Runs `ask` on a reader of the site's store, off the runtime.
+pub(super) async fn read<T: Send + 'static, E: From<StoreError> + Send + 'static>(
+    site: &Site,
+    ask: impl FnOnce(&Reader) -> Result<T, E> + Send + 'static,
+) -> Result<T, ErrorAnswer>
+where
+    ErrorAnswer: From<E>,
+{
+    let store = site.store.clone();
+    let asked = tokio::task::spawn_blocking(move || ask(&view::reader(&store)?)).await;
+    match asked {
+        Ok(answer) => Ok(answer?),
+        Err(error) => Err(ErrorAnswer {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message: error.to_string(),
+        }),
+    }
+}
+
+/// One recorded mismatch, by its id as the request gives it.
+pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, ErrorAnswer> {
+    let parsed = self::id(id)?;
+    read(site, move |reader| reader.mismatch(parsed))
+        .await?
+        .ok_or_else(|| {
+            ErrorAnswer::missing(format!(
+                "no mismatch {parsed} is recorded; retention may have removed it"
+            ))
+        })
+}
+
+/// The id of a record, as the request gives it.
+pub(super) fn id(text: &str) -> Result<uuid::Uuid, ErrorAnswer> {
+    text.parse()
+        .map_err(|_| ErrorAnswer::bad(format!("`{text}` is not a UUID")))
+}
+
+/// The answer when no decision has this id.
+pub(super) fn no_decision(id: uuid::Uuid) -> ErrorAnswer {
+    ErrorAnswer::missing(format!(
+        "no decision {id} is stored; only the command `parity gate` stores decisions"
+    ))
+}

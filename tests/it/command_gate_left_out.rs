@@ -1,0 +1,77 @@
+//! Spans of time that `parity gate` leaves out.
+
+use crate::command_gate::traffic;
+use crate::support::process::Place;
+
+#[test]
+fn what_is_left_out_is_told_with_the_decision() {
+    let place = Place::new();
+    traffic(&place, 400, 4, &[]);
+    let counted = place.run(&["gate", "--max-mismatch-rate", "0.01"]);
+    assert_eq!(counted.code, 1, "{}", counted.stdout);
+    let span = "2020-01-01T00:00:00Z..2100-01-01T00:00:00Z=a test, with 1 in 4 wrong";
+    let none = place.run(&["gate", "--leave-out", span, "--output", "json"]);
+    assert_eq!(none.code, 3, "{}", none.stdout);
+    let document = none.json();
+    let left_out = &document["evidence"]["left_out"][0];
+    assert_eq!(left_out["reason"], "a test, with 1 in 4 wrong");
+    assert_eq!(left_out["received"], 400);
+    assert_eq!(left_out["differing"], 100);
+    let told =
+        "a test, with 1 in 4 wrong): 400 requests received, of which 100 of 400 compared differ";
+    let report = place.run(&["gate", "--leave-out", span]);
+    assert!(report.stdout.contains(told), "{}", report.stdout);
+    let past = "2020-01-01T00:00:00Z..2020-01-02T00:00:00Z=nothing was there";
+    let same = place.run(&["gate", "--max-mismatch-rate", "0.01", "--leave-out", past]);
+    assert_eq!(same.code, 1, "{}", same.stdout);
+    let wrong = place.run(&["gate", "--leave-out", "yesterday=x"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("yesterday"), "{}", wrong.stderr);
+}
+
+#[test]
+fn spans_that_are_left_out_may_overlap_and_lie_in_the_future() {
+    let place = Place::new();
+    traffic(&place, 400, 4, &[]);
+    let gate = |spans: &[&str]| {
+        let mut arguments = vec!["gate", "--max-mismatch-rate", "0.01", "--output", "json"];
+        arguments.extend(spans.iter().flat_map(|span| ["--leave-out", span]));
+        place.run(&arguments)
+    };
+    let future = gate(&["2999-01-01T00:00:00Z..2999-01-02T00:00:00Z=a plan"]);
+    assert_eq!(future.code, 1, "{}", future.stdout);
+    let left_out = future.json()["evidence"]["left_out"][0].clone();
+    assert_eq!(
+        (&left_out["received"], &left_out["reason"]),
+        (&0.into(), &"a plan".into())
+    );
+    // Each says what it held, and nothing is taken away twice.
+    let both = gate(&[
+        "2020-01-01T00:00:00Z..2100-01-01T00:00:00Z=one",
+        "2020-01-01T00:00:00Z..2090-01-01T00:00:00Z=other",
+    ]);
+    assert_eq!(both.code, 3, "{}", both.stdout);
+    let document = both.json();
+    assert_eq!(document["total"]["received"], 0);
+    for span in 0..2 {
+        assert_eq!(document["evidence"]["left_out"][span]["received"], 400);
+    }
+    for (span, wrong) in [
+        (
+            "2026-01-02T00:00:00Z..2026-01-01T00:00:00Z=x",
+            "is not after",
+        ),
+        (
+            "2026-01-01T00:00:00Z..=x",
+            "`` is not a time with an offset",
+        ),
+        (
+            "..2026-01-01T00:00:00Z=x",
+            "`` is not a time with an offset",
+        ),
+    ] {
+        let refused = gate(&[span]);
+        assert_eq!(refused.code, 2, "{span}");
+        assert!(refused.stderr.contains(wrong), "{}", refused.stderr);
+    }
+}
