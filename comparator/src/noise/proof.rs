@@ -213,14 +213,10 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     }
     proof.hidden += unseen;
     for (evidence, counterpart) in ORDERS {
-        let (times, other) = (both.seen(evidence), both.seen(counterpart));
+        let (times, other) = (both.of(evidence), both.of(counterpart));
+        let most = excess(times, other, rechecks) * both.uneven(rechecks, both.count);
         let allowed = allowed.clamp(ORDER_IMBALANCE, COARSEST_IMBALANCE);
-        proof.weigh(
-            evidence,
-            [times, other],
-            excess(times, other, rechecks),
-            allowed,
-        );
+        proof.weigh(evidence, [times, other], most, allowed);
     }
     if group.shape.is_ordered() {
         let allowed = MAX_HIDDEN / share.max(f64::MIN_POSITIVE);
