@@ -227,6 +227,17 @@ impl Shape {
         })
     }
 
+    /// Whether a service may change values of these shapes by chance, provable or not.
+    pub fn may_move(self) -> bool {
+        let text = |shape| {
+            matches!(
+                shape,
+                ValueShape::Text | ValueShape::LongText | ValueShape::TextBody
+            )
+        };
+        self.may_be_noise() || (text(self.legacy) && text(self.candidate))
+    }
+
     /// Whether the values have an order, so that one side can be above the other: of numbers and times their own, of tokens
     /// and what holds them their length, by which one that was cut short is told.
     pub fn is_ordered(self) -> bool {

@@ -9,7 +9,7 @@
 //! likely the legacy. So after [`TOLD`] rechecks without any move of the legacy, with a chance of 2⁻⁷ for such services, it
 //! is told.
 //!
-//! *What stays certain*: values that are never noise by their shape, and routes on which nobody asks again, or never gets
+//! *What stays certain*: values that no service changes by chance (a status, what cannot be read), and routes on which nobody asks again, or never gets
 //! an answer: there nothing would be told, however long one waits.
 
 use std::collections::HashSet;
@@ -57,9 +57,9 @@ pub(crate) fn is_asked(counts: &Counts) -> bool {
 }
 
 fn is_untold(group: &GroupEvidence) -> bool {
-    let may_be_noise = (group.group.shape.parse::<Shape>()).is_ok_and(|shape| shape.may_be_noise());
+    let may_move = (group.group.shape.parse::<Shape>()).is_ok_and(|shape| shape.may_move());
     let of = |class| of_class(&group.classes, class);
-    may_be_noise
+    may_move
         && of(MismatchClass::Confirmed) == 0
         && of(MismatchClass::Unstable) < TOLD
         // Then it is told that the legacy moves, and a proof is asked for.
