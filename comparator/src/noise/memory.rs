@@ -288,6 +288,6 @@ mod tests {
         let held = |memory: &Memory| memory.groups.values().map(Known::values).sum::<usize>();
         assert_eq!(held(&memory), VALUES_IN_ALL);
         assert_eq!(memory.groups[&format!("g{}", FULL + 1)].values(), 0);
-        assert_eq!(memory.groups["g0"].legacy[&0].times, 3);
+        assert_eq!(memory.groups["g0"].legacy.shown[&0].times, 3);
     }
 }
