@@ -10,9 +10,10 @@ use askama::Template;
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::record::Mismatch;
-use parity_schemas::terms::{RuleText, Terms};
+use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
+use parity_sink::read::FoundTerms;
 use rust_embed::RustEmbed;
 
 use crate::view::words::{
@@ -156,7 +157,7 @@ struct DecisionsPage<'a> {
 struct DecisionPageOf<'a> {
     decision: &'a Decision,
     view: DecisionView<'a>,
-    terms: &'a [Terms],
+    terms: &'a FoundTerms,
 }
 
 /// How far the record was complete, in one line.
@@ -204,7 +205,7 @@ pub(crate) fn decisions(page: &DecisionPage, migration: &str) -> askama::Result<
 }
 
 /// One stored decision, and the terms under which was counted what it rests on.
-pub(crate) fn decision(decision: &Decision, terms: &[Terms]) -> askama::Result<String> {
+pub(crate) fn decision(decision: &Decision, terms: &FoundTerms) -> askama::Result<String> {
     let view = DecisionView { decision };
     DecisionPageOf {
         decision,

@@ -13,6 +13,7 @@ mod decision;
 pub mod diff;
 mod difference;
 mod excused;
+mod exported;
 mod listed;
 mod listing;
 mod mismatch;
@@ -33,6 +34,7 @@ pub use decided::{Absent, Decided, decided};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use excused::{Equal, Excused};
+pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub use listed::{decision_page, place};
 pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
@@ -41,9 +43,7 @@ pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportVi
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
-pub use verified::{
-    Unreadable, decision_with_terms, exported, stored as stored_decision, verified,
-};
+pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.
 pub fn reader(store: &StoreConfig) -> Result<Reader, StoreError> {

@@ -73,8 +73,12 @@ pub struct ExportContent {
     /// instances and sampling.
     #[schemars(with = "Decision")]
     pub decision: Box<RawValue>,
-    /// Under which terms the requests were counted, the latest first: with the text of the rules.
+    /// Under which terms the requests were counted, the latest first: with the text of the rules. Behind them those of earlier
+    /// rules whose counts still hold.
     pub terms: Vec<Terms>,
+    /// There are more terms, which are not in the file: the latest are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terms_cut: bool,
 }
 
 vocabulary! {
@@ -82,12 +86,18 @@ vocabulary! {
     CheckName as "check" {
         /// The digest of the file.
         Digest = "digest" => "the file is as it was written",
+        /// Fields that this program does not know.
+        Fields = "fields" => "this program knows all that the file says",
         /// The text of the rules and their hash.
         Rules = "rules" => "the text of the rules has the hash that the decision names",
+        /// The terms in the file.
+        Terms = "terms" => "the terms are as they were written, and those that the decision names",
         /// Deciding again from the counts in the file.
-        Again = "again" => "deciding again from the counts in the file gives the same",
+        Again = "again" => "deciding again from the counts in the file gives the same, word for word",
         /// The decision in the store.
         Stored = "stored" => "the store has the same decision",
+        /// The terms in the store.
+        StoredTerms = "stored_terms" => "the store has the same terms",
         /// The tallies in the store.
         Tallies = "tallies" => "the tallies in the store still add up to the counts in the file",
     }

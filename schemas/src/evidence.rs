@@ -13,7 +13,7 @@ use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
-use crate::terms::Coverage;
+use crate::terms::{Coverage, Terms};
 use crate::time::Timestamp;
 use crate::watermark::{InstanceWatermark, Run};
 
@@ -284,8 +284,40 @@ pub struct DecidedTerms {
     pub time: Timestamp,
     /// The program that counted, with its version.
     pub program: String,
+    /// The hash of the rules: that of the evidence, or of earlier rules whose counts still hold. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub rules_hash: String,
     /// What of the traffic was compared.
     pub coverage: Coverage,
+}
+
+impl DecidedTerms {
+    /// What a decision says of terms.
+    pub fn of(terms: Terms) -> Self {
+        Self {
+            id: terms.id,
+            time: terms.time,
+            program: terms.program,
+            rules_hash: terms.identity.rules_hash,
+            coverage: terms.coverage,
+        }
+    }
+}
+
+/// How many targets (method, path and query) the requests with a verdict had, of all routes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DecidedTargets {
+    /// About how many distinct ones.
+    pub distinct: u64,
+    /// Requests of which the target is not known, because an older program counted them.
+    pub unknown: u64,
+    /// Processes that told targets apart by keys of their own.
+    pub keys: u64,
+    /// All are known to have the same one.
+    pub single: bool,
+    /// At least this share of the requests has the most frequent one, 0..=1.
+    pub at_least: f64,
 }
 
 /// Name and version of the decision document.
@@ -296,6 +328,9 @@ pub const GATE_SCHEMA: &str = "parity.gate/v1";
 pub struct Decision {
     /// [`GATE_SCHEMA`].
     pub schema: String,
+    /// The version of how the gate decides and says so, by which it can be decided again. 0 in documents of older programs.
+    #[serde(default)]
+    pub method: u32,
     /// Made when it was decided.
     pub decision_id: Uuid,
     /// When it was decided.
@@ -336,6 +371,9 @@ pub struct Decision {
     /// Absent in documents of older programs.
     #[serde(default)]
     pub candidate_errors: Vec<ErrorDecision>,
+    /// The targets of what was compared. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<DecidedTargets>,
     /// For how many milliseconds it paused between its looks, for watermarks or for traffic: 0 if the first look was enough.
     /// Absent in documents of older programs.
     #[serde(default)]
@@ -344,6 +382,9 @@ pub struct Decision {
     /// documents of older programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<DecidedTerms>,
+    /// There are more terms than are listed: the latest are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terms_cut: bool,
     /// Whether it is in the store. Absent in documents of older programs, which stored each or ended with an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<bool>,

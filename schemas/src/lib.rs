@@ -14,6 +14,7 @@
 pub mod clickhouse;
 pub mod clients;
 pub mod decisions;
+pub mod differing;
 pub mod digest;
 pub mod documents;
 pub mod evidence;

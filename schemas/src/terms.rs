@@ -63,14 +63,6 @@ pub struct RuleText {
 }
 
 impl RuleText {
-    /// The texts that a person chose freely.
-    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let optional = [&mut self.field, &mut self.reason, &mut self.owner];
-        [&mut self.path]
-            .into_iter()
-            .chain(optional.into_iter().flatten())
-    }
-
     /// Whether a part of it looked like a secret, so that it is no longer what was hashed.
     pub fn is_hidden(&self) -> bool {
         self.path == HIDDEN || self.field.as_deref() == Some(HIDDEN)
@@ -179,21 +171,15 @@ impl Terms {
         time: Timestamp,
         id_of: impl FnOnce(&[u8]) -> Uuid,
     ) -> Self {
-        let text = |rules: &RulesText| {
-            serde_json::to_vec(&(&identity, &program, rules, &coverage))
-                .expect("it is made of strings and numbers")
-        };
-        let mut content = text(&rules);
+        let mut content = content(&identity, &program, &rules, &coverage);
         if content.len() > MAX_TEXT_BYTES {
             rules.rules.clear();
             rules.cut = true;
-            content = text(&rules);
+            content = self::content(&identity, &program, &rules, &coverage);
         }
-        // Seconds fit until 2106; a clock outside of that only decides which of two equal rows stays.
-        let seconds = u32::try_from(time.as_micros() / 1_000_000).unwrap_or_default();
         Self {
             id: id_of(&content),
-            rank: u32::MAX - seconds,
+            rank: rank(time),
             identity,
             time,
             program,
@@ -201,6 +187,22 @@ impl Terms {
             coverage,
         }
     }
+
+    /// What `id` and `rank` must be, if a program wrote these terms that knows the same fields. `id_of` makes an id of a text.
+    pub fn identified(&self, id_of: impl FnOnce(&[u8]) -> Uuid) -> (Uuid, u32) {
+        let content = content(&self.identity, &self.program, &self.rules, &self.coverage);
+        (id_of(&content), rank(self.time))
+    }
+}
+
+fn content(identity: &Identity, program: &str, rules: &RulesText, coverage: &Coverage) -> Vec<u8> {
+    serde_json::to_vec(&(identity, program, rules, coverage))
+        .expect("it is made of strings and numbers")
+}
+
+fn rank(time: Timestamp) -> u32 {
+    // Seconds fit until 2106; a clock outside of that only decides which of two equal rows stays.
+    u32::MAX - u32::try_from(time.as_micros() / 1_000_000).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -236,6 +238,8 @@ mod tests {
     fn the_id_is_of_the_content_and_the_earlier_rank_is_the_higher() {
         let (first, again) = (terms(1, 10), terms(1, 20));
         assert_eq!(first.id, again.id);
+        let id = |text: &[u8]| Uuid::from_u128(text.len() as u128);
+        assert_eq!(first.identified(id), (first.id, first.rank));
         assert!(first.rank > again.rank);
         assert_ne!(first.id, terms(2, 10).id);
     }

@@ -7,6 +7,7 @@ mod assemble;
 mod carry;
 mod causes;
 mod clickhouse;
+mod conditions;
 mod decisions;
 mod groups;
 mod hints;
@@ -23,13 +24,15 @@ use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
-use parity_schemas::terms::{RulesText, Terms};
+use parity_schemas::terms::RulesText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
 pub use self::causes::causes;
-pub use self::decisions::{Counted, CountedWindow, DecisionFilter, MAX_DECISIONS};
+pub use self::decisions::{
+    Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
+};
 
 use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
@@ -94,9 +97,6 @@ pub struct MismatchFilter {
 /// Most mismatches of one query: a page to look at, not an export.
 pub const MAX_MISMATCHES: usize = 1_000;
 
-/// Most terms of one query. More than a hundred changes without another rule or version say nothing that fewer do not.
-const MAX_TERMS: usize = 100;
-
 /// What a store holds, to help somebody who selected something that it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
@@ -143,7 +143,7 @@ trait RecordReader: Send {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
-    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
+    fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
     fn decisions(
         &self,
@@ -240,9 +240,9 @@ impl Reader {
         self.store.counted(identity, asked)
     }
 
-    /// The terms under which was counted what has this hash of the rules, the latest first; a hundred at most.
-    pub fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
-        self.store.terms(migration, rules_hash)
+    /// The terms that are selected, the latest first; [`MAX_TERMS`] at most.
+    pub fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        self.store.terms(filter)
     }
 
     /// The text of the rules that have this hash; `None` if only older programs counted under them.
@@ -251,8 +251,12 @@ impl Reader {
         migration: &str,
         rules_hash: &str,
     ) -> Result<Option<RulesText>, StoreError> {
-        let terms = self.terms(migration, rules_hash)?;
-        Ok(terms.into_iter().next().map(|terms| terms.rules))
+        let found = self.terms(&TermsFilter {
+            migration: migration.to_owned(),
+            rules_hash: rules_hash.to_owned(),
+            ..TermsFilter::default()
+        })?;
+        Ok(found.terms.into_iter().next().map(|terms| terms.rules))
     }
 
     /// How far the clocks of the writers may differ from ours. Zero for a file, which only this machine writes.

@@ -153,7 +153,7 @@ fn verify(
         }
         None => None,
     };
-    let verification = view::verified(&bytes, reader.as_ref())?;
+    let verification = view::verified(&bytes, reader.as_ref(), PROGRAM)?;
     match output {
         OutputFormat::Json => terminal::print_json(&verification)?,
         OutputFormat::Text => terminal::print(&terminal::verification(&verification))?,

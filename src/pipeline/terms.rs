@@ -31,7 +31,7 @@ pub(super) fn terms(settings: &MirrorSettings) -> Terms {
     Terms::begun(
         settings.identity.clone(),
         PROGRAM.to_owned(),
-        rules_text(&settings.rules),
+        rules_text(&settings.rules, &settings.redact),
         coverage,
         Timestamp::now(),
         seal::id_of,

@@ -6,7 +6,6 @@
 mod architecture;
 mod broken_candidates;
 mod clients;
-mod command_decisions;
 mod command_diff;
 mod command_diff_input;
 mod command_diff_text;
@@ -23,6 +22,7 @@ mod configuration_routes;
 mod configuration_start;
 mod configuration_stores;
 mod dashboards;
+mod decisions;
 mod demo;
 mod descriptors;
 mod docs;

@@ -2,6 +2,7 @@
 
 use parity_comparator::rules::{Rehashed, rehash};
 use parity_schemas::terms::Terms;
+use parity_sink::read::TermsFilter;
 use parity_sink::{Reader, StoreUrl};
 
 use crate::support::process::{Mirror, Place};
@@ -38,8 +39,13 @@ fn terms(mirror: &Mirror<'_>, place: &Place, expected: usize) -> Vec<Terms> {
         .to_owned();
     wait_for("the terms", || {
         let found = reader(place)
-            .terms("default", &rules_hash)
-            .expect("they are read");
+            .terms(&TermsFilter {
+                migration: "default".to_owned(),
+                rules_hash: rules_hash.clone(),
+                ..TermsFilter::default()
+            })
+            .expect("they are read")
+            .terms;
         (found.len() == expected).then_some(found)
     })
 }

@@ -1,42 +1,65 @@
 //! A stored decision, made once more from what its document holds.
 //!
 //! Nothing but the document is needed: it has the counts of each route, the thresholds, and how far the record was
-//! complete. What it says of targets, times and failures of the candidate is taken as it is. Words may change between versions of the program; numbers and outcomes may not.
+//! complete. What follows from these is made again, up to the last sentence, and compared place by place, so that a field
+//! that is added later is compared, too. What was counted itself is taken as it is ([`taken`]): only a store can tell.
 
-use parity_schemas::evidence::{Decision, Evidence, RouteDecision, RouteEvidence, Window};
-use parity_schemas::noise::{NoiseState, NoiseUse};
+use std::collections::HashMap;
+
+use parity_schemas::differing::{Difference, differing};
+use parity_schemas::evidence::{Decision, Evidence, RouteEvidence, Window};
+use parity_schemas::noise::{Excused, NoiseState, NoiseUse};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Identity;
 use parity_schemas::watermark::Standing;
 
-use super::{Asked, decide_with};
+use super::{Asked, METHOD, decide_with};
 use crate::noise::excused::{self, Found, of_class};
 use crate::noise::hidden;
 
-/// Numbers that a document rounds differ by less.
-const ROUNDED: f64 = 1e-9;
+/// What a document says without any proof in it: places, `*` for any name or number of one and `**` for all below, and what
+/// they are in words. A change there is seen if anything follows from it, and otherwise only beside a store.
+const TAKEN: &[(&str, &str)] = &[
+    ("migration", "for which migration"),
+    ("decision_id", "its id"),
+    ("time", "when it was decided"),
+    ("waited_ms", "how long it waited"),
+    ("thresholds.**", "what was demanded"),
+    ("routes[*].route", "the names of the routes"),
+    ("routes[*].counts.**", "the counts of each route"),
+    ("routes[*].excused.**", "how many mismatches are noise"),
+    ("noise[*].**", "what was counted of noise"),
+    ("targets.**", "the targets"),
+    ("total.most_frequent_share", "the targets"),
+    ("routes[*].distinct_targets", "the targets"),
+    ("routes[*].most_frequent_share", "the targets"),
+    ("latency[*].**", "the times of both services"),
+    ("candidate_errors[*].**", "the failures of the candidate"),
+    ("evidence.**", "window, instances and watermarks"),
+];
+
+/// The same of a decision on nothing, which names what is recorded instead.
+const TAKEN_OF_NOTHING: &[(&str, &str)] = &[("reasons[*]", "what is recorded instead")];
+
+/// What only a store can tell of a decision: places, and words for them.
+pub fn taken(stored: &Decision) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of_nothing = TAKEN_OF_NOTHING
+        .iter()
+        .filter(|_| stored.evidence.is_none());
+    TAKEN.iter().chain(of_nothing).copied()
+}
+
+/// Weightier places, which are told first.
+const FIRST: [&str; 5] = ["method", "outcome", "headline", "reasons", "total"];
 
 /// The same decision, made again by this program; `None` if its document does not hold the counts, because an older
 /// program wrote it.
 pub fn again(stored: &Decision) -> Option<Decision> {
-    let standing = stored
-        .evidence
-        .as_ref()
-        .map_or_else(Standing::default, |summary| Standing {
-            complete_until: summary.complete_until,
-            watermarks: summary.watermarks.clone(),
-        });
+    let watermarks = stored.evidence.iter().flat_map(|told| &told.watermarks);
+    let standing = Standing::shown(watermarks.cloned().collect());
     let evidence = match &stored.evidence {
         Some(_) => Some(evidence(stored)?),
         None => None,
-    };
-    let own = stored.routes.iter().filter_map(|route| {
-        let own = route.counts.as_ref()?;
-        Some((route.route.as_str(), own.excused))
-    });
-    let noise = Found {
-        groups: stored.noise.clone(),
-        routes: own.collect(),
     };
     let asked = Asked {
         migration: &stored.migration,
@@ -44,8 +67,58 @@ pub fn again(stored: &Decision) -> Option<Decision> {
         standing: &standing,
         thresholds: &stored.thresholds,
     };
-    let name = (stored.decision_id, stored.time);
-    Some(decide_with(&asked, noise, Some(stored), name))
+    let noise = noise(stored, evidence.as_ref());
+    let mut made = decide_with(
+        &asked,
+        noise,
+        Some(stored),
+        (stored.decision_id, stored.time),
+    );
+    if evidence.is_none() {
+        keep_names(&mut made, stored);
+    }
+    made.waited_ms = stored.waited_ms;
+    made.terms.clone_from(&stored.terms);
+    made.terms_cut = stored.terms_cut;
+    // Only what is stored can be read from a store; decisions of older programs do not say that they are.
+    made.stored = stored.stored.map(|_| true);
+    Some(made)
+}
+
+/// Who asks for what is not recorded is told what is recorded instead, which only the store knows.
+fn keep_names(made: &mut Decision, stored: &Decision) {
+    if let [told] = &stored.reasons[..]
+        && told.starts_with("no traffic recorded for ")
+    {
+        made.reasons = vec![told.clone()];
+    }
+}
+
+/// What is noise by the sums that the document names. Which exchanges had only groups of noise is known from sets, which it does
+/// not hold; so their number is taken from it, see [`noise_faults`].
+fn noise<'a>(stored: &'a Decision, evidence: Option<&Evidence>) -> Found<'a> {
+    let usage = stored.thresholds.noise;
+    let compared: HashMap<&str, u64> = evidence
+        .iter()
+        .flat_map(|evidence| &evidence.routes)
+        .map(|route| (route.route.as_str(), route.counts.compared()))
+        .collect();
+    let groups = stored.noise.iter().filter(|_| usage != NoiseUse::Off);
+    let groups = excused::judged_again(groups, |route| compared.get(route).copied().unwrap_or(0));
+    let own = stored.routes.iter().filter_map(|route| {
+        let own = route.counts.as_ref()?;
+        let name = route.route.as_str();
+        let mut excused = match usage {
+            NoiseUse::Use => own.excused,
+            NoiseUse::Report | NoiseUse::Off => Excused::default(),
+        };
+        excused.transient = of_class(&own.counts.classes, MismatchClass::Transient);
+        let of_route = groups.iter().filter(|group| group.route == name);
+        excused.hidden = hidden::of_route(of_route, excused.noise);
+        Some((name, excused))
+    });
+    let routes = own.collect();
+    Found { groups, routes }
 }
 
 /// The evidence that a document holds.
@@ -90,139 +163,44 @@ fn evidence(stored: &Decision) -> Option<Evidence> {
     })
 }
 
-/// In what two decisions on the same evidence differ, a sentence for each number; empty if they say the same.
+/// In what two decisions on the same evidence differ, a sentence for each place, the weightiest first; empty if they say the
+/// same.
 pub fn differences(stored: &Decision, again: &Decision) -> Vec<String> {
-    let mut told = Vec::new();
-    differ(&mut told, "outcome", &stored.outcome, &again.outcome);
-    if stored.scope != again.scope {
-        told.push("the counts of routes that are proven, open or never compared differ".to_owned());
-    }
-    if stored.clients != again.clients {
-        told.push("the outcomes of clients differ".to_owned());
-    }
-    of_route(
-        &mut told,
-        "all routes together",
-        &stored.total,
-        &again.total,
-    );
-    for route in &stored.routes {
-        match again.routes.iter().find(|other| other.route == route.route) {
-            Some(other) => of_route(&mut told, &route.route, route, other),
-            None => told.push(format!("{}: this route does not come again", route.route)),
-        }
-    }
-    for route in &again.routes {
-        if stored.routes.iter().all(|other| other.route != route.route) {
-            told.push(format!("{}: this route was not there", route.route));
-        }
-    }
-    told
+    let mut found = differing(stored, again);
+    let weight = |found: &Difference| {
+        let first = |name: &&str| found.place.starts_with(*name);
+        FIRST.iter().position(|name| first(&name))
+    };
+    found.sort_by_key(|found| weight(found).unwrap_or(FIRST.len()));
+    let told = found.iter();
+    told.map(|found| found.told("in the decision", "when decided again"))
+        .collect()
 }
 
-fn of_route(told: &mut Vec<String>, name: &str, stored: &RouteDecision, again: &RouteDecision) {
-    let counts = [
-        ("received", stored.received, again.received),
-        ("compared", stored.compared, again.compared),
-        ("differing", stored.differing, again.differing),
-        (
-            "transient",
-            stored.excused.transient,
-            again.excused.transient,
-        ),
-        ("noise", stored.excused.noise, again.excused.noise),
-        ("uncomparable", stored.uncomparable, again.uncomparable),
-        ("needed", stored.needed, again.needed),
-    ];
-    for (what, stored, again) in counts {
-        differ(told, &format!("{name}: {what}"), &stored, &again);
-    }
-    let shares = [
-        ("hidden", stored.excused.hidden, again.excused.hidden),
-        ("traffic", stored.traffic, again.traffic),
-        ("rate", stored.rate, again.rate),
-        ("lower", stored.lower, again.lower),
-        ("upper", stored.upper, again.upper),
-    ];
-    for (what, stored, again) in shares {
-        if (stored - again).abs() > ROUNDED || stored.is_nan() != again.is_nan() {
-            differ(told, &format!("{name}: {what}"), &stored, &again);
-        }
-    }
-    // Of a thousand routes each has a millionth.
-    let [stored_alpha, alpha] = [stored, again].map(|route| route.alpha.unwrap_or(0.0));
-    if (stored_alpha - alpha).abs() > ROUNDED * alpha {
-        differ(told, &format!("{name}: alpha"), &stored_alpha, &alpha);
-    }
-    let words = [
-        ("required", stored.required, again.required),
-        ("unserved", stored.unserved, again.unserved),
-    ];
-    for (what, stored, again) in words {
-        differ(told, &format!("{name}: {what}"), &stored, &again);
-    }
-    differ(
-        told,
-        &format!("{name}: outcome"),
-        &stored.outcome,
-        &again.outcome,
-    );
+/// Why this program cannot decide again as another one decided; `None` if it can.
+pub fn other_method(stored: &Decision) -> Option<String> {
+    (![0, METHOD].contains(&stored.method)).then(|| {
+        format!(
+            "it was decided by version {} of how the gate decides, and this program has version {METHOD}: check it with the \
+             program that decided",
+            stored.method
+        )
+    })
 }
 
-fn differ<T: PartialEq + std::fmt::Display>(
-    told: &mut Vec<String>,
-    what: &str,
-    stored: &T,
-    again: &T,
-) {
-    if stored != again {
-        told.push(format!(
-            "{what} is {stored} in the decision, and {again} when decided again"
-        ));
-    }
-}
-
-/// What in a decision about noise does not follow from the sums that it names, a sentence each.
-///
-/// Which exchanges had only groups of noise is known from sets, which the document does not hold; so their number is only
-/// known to be at most that of the groups.
+/// What in a decision about noise cannot be by the sums that it names, a sentence each: which exchanges had only groups of
+/// noise is not known here, but they are at most those of the groups.
 pub fn noise_faults(stored: &Decision) -> Vec<String> {
     let mut told = Vec::new();
-    for group in &stored.noise {
-        let name = format!("{}: noise at {}", group.route, group.group.pattern);
-        match excused::state(group) {
-            Some((state, proof)) if state == group.state => {
-                // A document rounds.
-                if (proof.hidden - group.hidden).abs() > ROUNDED {
-                    let name = format!("{name}: hidden");
-                    differ(&mut told, &name, &group.hidden, &proof.hidden);
-                }
-            }
-            Some((state, _)) => differ(&mut told, &name, &group.state, &state),
-            None => told.push(format!("{name} is not shown by its own sums")),
-        }
-    }
     for route in &stored.routes {
         let Some(own) = &route.counts else { continue };
         let name = &route.route;
         let transient = of_class(&own.counts.classes, MismatchClass::Transient);
-        differ(
-            &mut told,
-            &format!("{name}: transient"),
-            &own.excused.transient,
-            &transient,
-        );
         let of_route = stored.noise.iter().filter(|group| group.route == *name);
         let count = |state| {
             let groups = of_route.clone().filter(|group| group.state == state);
             groups.map(|group| group.count).sum::<u64>()
         };
-        let hidden = hidden::of_route(of_route.clone(), own.excused.noise);
-        if stored.thresholds.noise == NoiseUse::Use && (hidden - own.excused.hidden).abs() > ROUNDED
-        {
-            let name = format!("{name}: hidden");
-            differ(&mut told, &name, &own.excused.hidden, &hidden);
-        }
         let proven = count(NoiseState::Proven);
         let left = own.counts.mismatch.saturating_sub(transient);
         if own.excused.noise > proven.min(left) {
@@ -235,6 +213,15 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
             told.push(format!(
                 "{name}: {} mismatches may be noise, which is more than the groups that may be have",
                 own.excused.open
+            ));
+        }
+    }
+    for group in &stored.noise {
+        let classes: u64 = group.classes.values().sum();
+        if classes != group.count {
+            told.push(format!(
+                "{}: the noise at {} is counted {} times, and {classes} times by class",
+                group.route, group.group.pattern, group.count
             ));
         }
     }

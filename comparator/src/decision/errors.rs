@@ -81,6 +81,36 @@ pub(super) fn judge(
         .collect()
 }
 
+/// The same once more for a decision whose groups are not known: how many failures there are is taken from `stored`.
+pub(super) fn again(
+    stored: &[ErrorDecision],
+    (all, routes): (&Counts, &[Judged<'_>]),
+    thresholds: &Thresholds,
+    alpha: f64,
+) -> Vec<ErrorDecision> {
+    let Some(allowed) = thresholds.max_candidate_errors else {
+        return Vec::new();
+    };
+    let required = routes.iter().filter(|route| route.decision.required);
+    let of_route = required.map(|route| (route.decision.route.as_str(), route.counts.as_deref()));
+    std::iter::once(("", Some(all)))
+        .chain(of_route)
+        .map(|(name, counts)| {
+            let told = stored.iter().find(|told| told.route == name);
+            let counts = counts.cloned().unwrap_or_default();
+            // A failure without an answer is always one, and what matched is none.
+            let (least, most) = (counts.candidate_failures(), counts.differing());
+            let at_most = told.map_or(0, |told| told.at_most).clamp(least, most);
+            let errors = Errors {
+                certain: told.map_or(0, |told| told.errors).clamp(least, at_most),
+                possible: at_most,
+                compared: counts.compared(),
+            };
+            decided(name, errors, allowed, thresholds, alpha)
+        })
+        .collect()
+}
+
 /// What groups say of statuses, by route.
 fn by_route<'a>(groups: &'a [GroupEvidence], noise: &Found<'_>) -> HashMap<&'a str, Errors> {
     let noisy: HashSet<(&str, &str)> = noise

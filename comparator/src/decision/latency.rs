@@ -74,6 +74,66 @@ pub(super) fn judge(
     decisions
 }
 
+/// The same once more for a decision whose times are not known: between which times each quantile is, is taken from
+/// `stored`, and what follows from that is not.
+pub(super) fn again(
+    stored: &[LatencyDecision],
+    (evidence, routes): (Option<&Evidence>, &[Judged<'_>]),
+    thresholds: &Thresholds,
+) -> Vec<LatencyDecision> {
+    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
+    let mut decisions = Vec::new();
+    for case in cases(seen, routes, thresholds) {
+        for limit in &thresholds.max_latency {
+            let told = stored
+                .iter()
+                .find(|told| told.route == case.route && told.limit == *limit);
+            let mut told = told.cloned().unwrap_or_else(|| LatencyDecision {
+                route: case.route.to_owned(),
+                limit: *limit,
+                requests: 0,
+                without_time: 0,
+                legacy: TimesBetween::default(),
+                candidate: TimesBetween::default(),
+                outcome: Outcome::Undecided,
+                needed: 0,
+            });
+            told.without_time = case.times.unknown;
+            told.outcome = shown(&told);
+            if told.outcome != Outcome::Undecided {
+                told.needed = 0;
+            }
+            decisions.push(told);
+        }
+    }
+    decisions
+}
+
+/// What the times say that are shown. Those are what a pass rests on; a fail needs times that are proven with more
+/// certainty, so these may exceed the limit and it is open all the same.
+fn shown(told: &LatencyDecision) -> Outcome {
+    let (legacy, candidate) = (told.legacy, told.candidate);
+    let allowed = |legacy_us: u64| allowed(&told.limit, legacy_us);
+    if let Some(slowest) = candidate.at_most_us
+        && slowest as f64 <= allowed(legacy.at_least_us.unwrap_or(0))
+    {
+        return Outcome::Pass;
+    }
+    match (candidate.at_least_us, legacy.at_most_us) {
+        (Some(fastest), Some(slowest))
+            if fastest as f64 > allowed(slowest) && told.outcome == Outcome::Fail =>
+        {
+            Outcome::Fail
+        }
+        _ => Outcome::Undecided,
+    }
+}
+
+/// How long the candidate may take, in microseconds, where the legacy takes so long.
+fn allowed(limit: &LatencyLimit, legacy_us: u64) -> f64 {
+    legacy_us as f64 * limit.factor + limit.plus_us as f64
+}
+
 fn cases<'a>(
     seen: &'a [RouteEvidence],
     routes: &'a [Judged<'_>],
@@ -144,7 +204,7 @@ fn settled(
     bound: Bound,
     levels: &Levels,
 ) -> Outcome {
-    let allowed = |legacy_us: u64| legacy_us as f64 * limit.factor + limit.plus_us as f64;
+    let allowed = |legacy_us: u64| allowed(limit, legacy_us);
     let q = limit.quantile;
     let (slowest, legacy_fastest) = (
         candidate.at_most(q, bound, levels.pass),

@@ -51,13 +51,15 @@ mod standing;
 mod words;
 
 use parity_schemas::evidence::{
-    Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, Thresholds,
+    Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, LeftOut,
+    Thresholds,
 };
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use crate::noise::excused::{self, Found};
+use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
 pub use sentences::excused as not_counted;
@@ -94,6 +96,11 @@ struct Asked<'a> {
     thresholds: &'a Thresholds,
 }
 
+/// The version of how is decided, and of the words for it. Raise it with every change by which the same evidence gives another
+/// number or another sentence, once a version has been released: a stored decision is then not made again by rules that were
+/// not its own.
+pub const METHOD: u32 = 1;
+
 /// What is known besides the counts.
 struct Measured {
     spread: Spread,
@@ -102,7 +109,7 @@ struct Measured {
 }
 
 /// Decides when it is known already what is noise. Targets, times and statuses of groups are in no document: when a decision
-/// is made again, what `stored` says of them is taken over.
+/// is made again, only what follows from what `stored` says of them is made again, too.
 fn decide_with(
     asked: &Asked<'_>,
     noise: Found<'_>,
@@ -133,8 +140,13 @@ fn decide_with(
         },
         Some(stored) => Measured {
             spread: Spread::stored(stored, &mut total, &mut routes),
-            latency: stored.latency.clone(),
-            errors: stored.candidate_errors.clone(),
+            latency: latency::again(&stored.latency, (evidence, &routes), thresholds),
+            errors: errors::again(
+                &stored.candidate_errors,
+                (&counts, &routes),
+                thresholds,
+                alpha,
+            ),
         },
     };
     let summary = evidence.map(|evidence| summary(evidence, standing));
@@ -159,6 +171,7 @@ fn decide_with(
     Decision {
         clients: counts.clients,
         schema: GATE_SCHEMA.to_owned(),
+        method: METHOD,
         decision_id,
         time,
         migration: migration.to_owned(),
@@ -174,8 +187,10 @@ fn decide_with(
         routes,
         latency,
         candidate_errors: errors,
+        targets: evidence.map(|_| spread.0),
         waited_ms: 0,
         terms: Vec::new(),
+        terms_cut: false,
         stored: None,
         not_stored: None,
     }
@@ -193,8 +208,14 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         watermarks: standing.watermarks.clone(),
         carried: evidence.carried.clone(),
         other_rules: evidence.other_rules.clone(),
-        left_out: evidence.left_out.clone(),
+        left_out: evidence.left_out.iter().cloned().map(written).collect(),
     }
+}
+
+/// A decision is kept for ever, so a secret in a reason must not come into it.
+fn written(mut left_out: LeftOut) -> LeftOut {
+    left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
+    left_out
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use parity_schemas::evidence::{Decision, Evidence, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{
+    DecidedTargets, Decision, Evidence, Outcome, RouteDecision, Thresholds,
+};
 use parity_schemas::targets::TargetEvidence;
 
 use super::judged::Judged;
@@ -23,17 +25,7 @@ const MAX_NAMED: usize = 3;
 const MOSTLY: f64 = 0.5;
 
 /// The targets of what a decision rests on.
-pub(super) struct Spread {
-    distinct: u64,
-    /// Requests of which the target is not known.
-    unknown: u64,
-    /// Processes that told targets apart by keys of their own.
-    keys: u64,
-    /// All have one target.
-    is_single: bool,
-    /// At least this share has the most frequent one.
-    share: f64,
-}
+pub(super) struct Spread(pub(super) DecidedTargets);
 
 impl Spread {
     /// Writes what is known of targets into the decision on all together, and on each route.
@@ -59,13 +51,13 @@ impl Spread {
             write(route, &targets);
         }
         let requests = all.known() + all.unknown();
-        Self {
+        Self(DecidedTargets {
             distinct: all.distinct(),
             unknown: all.unknown(),
             keys: all.keys() as u64,
-            is_single: all.is_single(),
-            share: all.most_frequent().at_least as f64 / requests.max(1) as f64,
-        }
+            single: all.is_single(),
+            at_least: all.most_frequent().at_least as f64 / requests.max(1) as f64,
+        })
     }
 
     /// Takes over what a decision says of them.
@@ -89,18 +81,22 @@ impl Spread {
                 take(route, from);
             }
         }
-        Self {
+        let older = || DecidedTargets {
             distinct: stored.total.distinct_targets,
-            unknown: 0,
             keys: 1,
-            is_single: false,
-            share: 0.0,
-        }
+            ..DecidedTargets::default()
+        };
+        let told = match stored.evidence {
+            Some(_) => stored.targets.unwrap_or_else(older),
+            None => DecidedTargets::default(),
+        };
+        total.distinct_targets = told.distinct;
+        Self(told)
     }
 
     /// Why there are too few.
     pub(super) fn too_few(&self, thresholds: &Thresholds) -> Option<String> {
-        let (distinct, wanted) = (self.distinct, thresholds.min_distinct);
+        let (distinct, wanted) = (self.0.distinct, thresholds.min_distinct);
         if distinct >= wanted {
             return None;
         }
@@ -110,20 +106,20 @@ impl Spread {
             if distinct == 1 { "target" } else { "targets" },
             number(wanted)
         );
-        if self.unknown > 0 {
+        if self.0.unknown > 0 {
             // Writing to a String cannot fail.
             let _infallible = write!(
                 sentence,
                 "; those of {} requests are not known, which a parity counted that did not count targets",
-                number(self.unknown)
+                number(self.0.unknown)
             );
         }
-        if self.keys > 1 {
+        if self.0.keys > 1 {
             let _infallible = write!(
                 sentence,
                 "; {} processes told targets apart, each by a key of its own, so only those of one count: give all the same \
                  --redaction-key-file",
-                number(self.keys)
+                number(self.0.keys)
             );
         }
         Some(sentence)
@@ -132,15 +128,15 @@ impl Spread {
     /// What a reader of a pass must know.
     pub(super) fn told(&self, routes: &[Judged<'_>]) -> Vec<String> {
         let mut told = Vec::new();
-        if self.is_single {
+        if self.0.single {
             told.push(
                 "all of it is one target (method, path and query): of any other it says nothing"
                     .to_owned(),
             );
-        } else if self.share > MOSTLY {
+        } else if self.0.at_least > MOSTLY {
             told.push(format!(
                 "at least {} % of it is one target (method, path and query)",
-                percent((self.share * 1e3).floor() / 1e3)
+                percent((self.0.at_least * 1e3).floor() / 1e3)
             ));
         }
         // A route without a placeholder has one target, or several by their queries; nothing is wrong with either.
@@ -149,7 +145,7 @@ impl Spread {
             is_single && route.route.contains('{')
         });
         let names: Vec<&str> = single.map(|route| route.route.as_str()).collect();
-        if !names.is_empty() && !self.is_single {
+        if !names.is_empty() && !self.0.single {
             told.push(format!(
                 "each rests on a single target: {}",
                 listed(&names, MAX_NAMED)

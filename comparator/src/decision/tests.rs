@@ -61,15 +61,18 @@ fn gate(routes: Vec<(&str, Counts)>, thresholds: &Thresholds) -> Decision {
     decided_on(&evidence(routes), thresholds)
 }
 
+/// Whatever is decided can be decided again from its document.
 fn decided_on(evidence: &Evidence, thresholds: &Thresholds) -> Decision {
-    decide(
+    let decision = decide(
         "default",
         Some(evidence),
         &Standing::default(),
         thresholds,
         Uuid::nil(),
         Timestamp::from_micros(1),
-    )
+    );
+    assert_eq!(again::faults(&decision), [""; 0]);
+    decision
 }
 
 #[test]

@@ -188,6 +188,12 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
             noise_group(group, mirror, family, compared)
         })
         .collect();
+    in_order(&mut groups);
+    groups
+}
+
+/// First those that are proven, the most frequent first.
+fn in_order(groups: &mut [NoiseGroup]) {
     groups.sort_by(|one, two| {
         let order = (one.state as u8).cmp(&(two.state as u8));
         order
@@ -195,7 +201,23 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
             .then_with(|| one.route.cmp(&two.route))
             .then_with(|| one.group.fingerprint.cmp(&two.group.fingerprint))
     });
-    groups
+}
+
+/// The groups of a decision, judged again by the sums that they name; those that are no noise are left out. `compared` has
+/// the compared requests of a route.
+pub fn judged_again<'a>(
+    groups: impl Iterator<Item = &'a NoiseGroup>,
+    compared: impl Fn(&str) -> u64,
+) -> Vec<NoiseGroup> {
+    let judged = groups.filter_map(|group| {
+        let mut group = group.clone();
+        group.compared = compared(&group.route);
+        group.example_id = None;
+        judged(group)
+    });
+    let mut judged: Vec<NoiseGroup> = judged.collect();
+    in_order(&mut judged);
+    judged
 }
 
 /// What is known of one group; `None` if it is no noise.
@@ -205,7 +227,7 @@ fn noise_group(
     family: Option<NoiseFamily>,
     compared: u64,
 ) -> Option<NoiseGroup> {
-    let mut noise = NoiseGroup {
+    judged(NoiseGroup {
         route: group.route.clone(),
         group: group.group.clone(),
         state: NoiseState::Open,
@@ -219,7 +241,11 @@ fn noise_group(
         hidden: 0.0,
         against: Vec::new(),
         example_id: None,
-    };
+    })
+}
+
+/// The group with what its sums show; `None` if it is no noise.
+fn judged(mut noise: NoiseGroup) -> Option<NoiseGroup> {
     let (state, proof) = state(&noise)?;
     noise.state = state;
     noise.rechecks = proof.rechecks;

@@ -17,6 +17,7 @@
 
 mod address;
 mod body;
+mod by_hand;
 mod cards;
 mod claim;
 mod config;
@@ -59,6 +60,7 @@ use crate::fingerprint;
 use crate::limits::TOLERATED;
 use crate::rules::Rules;
 
+pub use by_hand::by_hand;
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};
 pub use config::{PlainText, RedactConfig, RedactError};
 use names::SecretNames;

@@ -63,7 +63,15 @@ impl Redactor {
         self.text_of(text, 0, true)
     }
 
-    fn text_of<'t>(&self, text: &'t str, depth: usize, table: bool) -> Cow<'t, str> {
+    /// The spans of what looks like a secret.
+    pub(super) fn secrets_in(&self, text: &str, depth: usize, table: bool) -> Vec<Range<usize>> {
+        let mut spans = self.found_in(text, depth, table);
+        spans.extend(cards::find(text));
+        spans
+    }
+
+    /// The same without the numbers of cards.
+    fn found_in(&self, text: &str, depth: usize, table: bool) -> Vec<Range<usize>> {
         let mut spans = self.after_names(text);
         spans.extend(self.in_columns(text, table));
         spans.extend(self.in_paths(text));
@@ -73,6 +81,11 @@ impl Redactor {
         spans.extend(logins::before_hosts(text));
         spans.extend(private_keys(text));
         self.encoded(text, depth, &mut spans);
+        spans
+    }
+
+    fn text_of<'t>(&self, text: &'t str, depth: usize, table: bool) -> Cow<'t, str> {
+        let mut spans = self.found_in(text, depth, table);
         let cards = cards::find(text);
         if spans.is_empty() && cards.is_empty() {
             return Cow::Borrowed(text);
@@ -217,7 +230,7 @@ fn private_keys(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The spans in order, with overlapping ones merged.
-fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub(super) fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     spans.sort_by_key(|span| (span.start, span.end));
     let mut out: Vec<Range<usize>> = Vec::with_capacity(spans.len());
     for span in spans {

@@ -6,6 +6,7 @@
 use super::listing::Listing;
 use crate::question::Question;
 use parity_comparator::decision;
+use parity_comparator::redact::by_hand;
 use parity_schemas::evidence::{Decision, Evidence};
 use parity_schemas::id::new_id;
 use parity_schemas::report::Report;
@@ -43,6 +44,10 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
         value: mut report,
         instead,
     } = reader.find_report(&question.selection)?;
+    for left_out in &mut report.left_out {
+        // A report is passed on like a decision, so a secret in a reason must not come into it.
+        left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
+    }
     let mut standing = Standing {
         complete_until: report.complete_until,
         watermarks: report.watermarks.clone(),

@@ -3,10 +3,15 @@
 //! The decision was made while mirrors counted, so the tallies of the last minute may have grown since. Those that were
 //! closed by then may not: per count, `closed ≤ decision ≤ all` must hold, and with nothing open all three are equal. With
 //! counts that were carried over from earlier rules, only the first half is checked, and that is said.
+//!
+//! Not every instance had written all that it counted by then: one was silent or behind, and its rows came through a spool, a
+//! broker or a replica later. Its watermark in the decision says so. Of such an instance there may be more than the decision
+//! has, which is told and is no fault, and never less.
 
 use parity_schemas::decisions::{Check, CheckName, CheckState};
-use parity_schemas::evidence::{Decision, RouteEvidence, Window};
+use parity_schemas::evidence::{Decision, EvidenceSummary, RouteEvidence, Window};
 use parity_schemas::tally::{Counts, Identity};
+use parity_schemas::watermark::RunState;
 use parity_sink::read::{Counted, CountedWindow};
 use parity_sink::{Reader, StoreError};
 
@@ -60,9 +65,11 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
         }),
     };
     let mut told = Vec::new();
+    let settled = closed.routes(|instance| is_settled(summary, instance));
+    let all = all.routes(|_| true);
     for route in &decision.routes {
         if let Some(own) = &route.counts {
-            let closed = of(&closed, &route.route);
+            let closed = of(&settled, &route.route);
             let all = of(&all, &route.route);
             compare(
                 &mut told,
@@ -72,8 +79,7 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
             );
         }
     }
-    let unknown = closed
-        .routes
+    let unknown = settled
         .iter()
         .filter(|found| found.counts.received > 0)
         .filter(|found| {
@@ -89,6 +95,8 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
         ));
     }
     let mut check = Check::of(CheckName::Tallies, told);
+    let late = came_later(decision, summary, &closed);
+    check.told.splice(0..0, late);
     if let Some(removed) = removed {
         if check.state == CheckState::Holds {
             check.state = CheckState::Unknown;
@@ -98,8 +106,51 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
     Ok(check)
 }
 
-fn of(counted: &Counted, route: &str) -> Counts {
-    let found: Option<&RouteEvidence> = counted.routes.iter().find(|found| found.route == route);
+/// Whether an instance had written all that it counted when it was decided. Where no watermarks are known, it is taken for
+/// one that had.
+fn is_settled(summary: &EvidenceSummary, instance: &str) -> bool {
+    let mut runs = summary.watermarks.iter();
+    let is_known = summary.instances.iter().any(|name| name == instance);
+    (is_known || summary.watermarks.is_empty())
+        && runs.all(|run| {
+            run.instance != instance || matches!(run.state, RunState::Complete | RunState::Ended)
+        })
+}
+
+/// A sentence for each instance of which more was counted than the decision has, although its intervals were over by then.
+fn came_later(decision: &Decision, summary: &EvidenceSummary, closed: &Counted) -> Vec<String> {
+    let has_more = closed.routes(|_| true).iter().any(|found| {
+        let decided = decision
+            .routes
+            .iter()
+            .find(|route| route.route == found.route);
+        let own = decided.and_then(|route| route.counts.as_ref());
+        own.is_none_or(|own| own.counts.received < found.counts.received)
+    });
+    let late = closed
+        .instances
+        .iter()
+        .filter(|(instance, _)| has_more && !is_settled(summary, instance));
+    let told = late.map(|(instance, routes)| {
+        let received: u64 = routes.iter().map(|route| route.counts.received).sum();
+        let runs = summary.watermarks.iter().filter(|run| run.instance == *instance);
+        let doubtful = runs.clone().find(|run| !matches!(run.state, RunState::Complete | RunState::Ended));
+        let then = match doubtful {
+            None => "nothing of it was known then".to_owned(),
+            Some(run) => {
+                let until = run.complete_until.map_or_else(|| "nobody knows when".to_owned(), |time| time.to_string());
+                format!("it was {} then, and complete until {until}", run.state.as_str())
+            }
+        };
+        format!(
+            "more was counted since the decision: `{instance}` has {received} requests in intervals that were over by then; {then}"
+        )
+    });
+    told.collect()
+}
+
+fn of(counted: &[RouteEvidence], route: &str) -> Counts {
+    let found: Option<&RouteEvidence> = counted.iter().find(|found| found.route == route);
     found.map(|found| found.counts.clone()).unwrap_or_default()
 }
 

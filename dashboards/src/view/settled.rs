@@ -12,14 +12,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use parity_schemas::evidence::{DecidedTerms, Decision, Outcome};
-use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing};
 use parity_sink::{Reader, StoreError};
 use uuid::Uuid;
 
 use super::decided::decide;
-use super::verified::terms;
+use super::exported::terms;
 use crate::question::Question;
 
 /// How long the gate waits for watermarks: five of their intervals, which is enough for a broker and a sink that keep up. If
@@ -70,7 +69,9 @@ pub fn settled(
             target = Target::now(apart);
         } else if complete || out_of_patience {
             if decision.outcome != Outcome::Undecided || left.is_zero() {
-                decision.terms = decided_terms(reader, &decision)?;
+                let found = terms(reader, &decision)?;
+                decision.terms_cut = found.cut;
+                decision.terms = found.terms.into_iter().map(DecidedTerms::of).collect();
                 return Ok(decision);
             }
             target.was_undecided |= complete;
@@ -84,17 +85,6 @@ pub fn settled(
         });
         waited += paused.elapsed();
     }
-}
-
-/// Under which terms the evidence of a decision was counted.
-fn decided_terms(reader: &Reader, decision: &Decision) -> Result<Vec<DecidedTerms>, StoreError> {
-    let decided = |terms: Terms| DecidedTerms {
-        id: terms.id,
-        time: terms.time,
-        program: terms.program,
-        coverage: terms.coverage,
-    };
-    Ok(terms(reader, decision)?.into_iter().map(decided).collect())
 }
 
 /// The time up to which evidence must be complete to be decided on. It is chosen before anybody looks at that evidence;

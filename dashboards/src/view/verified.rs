@@ -1,116 +1,62 @@
-//! Writing a stored decision into one file, and checking such a file: whether it is as it was written, whether deciding
-//! again gives the same, and whether the store still says so.
+//! Checking a file with a decision: whether it is as it was written, whether deciding again gives the same, and whether the
+//! store still says so.
 //!
-//! The digest shows that a byte was changed. It is no signature: whoever changes the content may make a new digest. What
-//! was invented as a whole is only seen with the store.
+//! The digest shows that a byte was changed. It is no signature: whoever changes the content may make a new digest. So whatever
+//! follows from something else in the file is made again. What was counted follows from nothing; that is only seen with
+//! the store, and without one it is said what was not checked.
 
-use parity_comparator::decision::again::{again, differences, noise_faults};
-use parity_comparator::rules::{Rehashed, rehash};
+mod terms;
+
+use parity_comparator::decision::METHOD;
+use parity_comparator::decision::again::{again, differences, noise_faults, other_method, taken};
 use parity_comparator::seal::sha256;
 use parity_schemas::decisions::{
     Check, CheckName, CheckState, DecisionExport, EXPORT_SCHEMA, ExportContent,
     VERIFICATION_SCHEMA, Verification,
 };
+use parity_schemas::differing;
 use parity_schemas::evidence::Decision;
 use parity_schemas::json_text::{compact, escaped};
-use parity_schemas::terms::Terms;
-use parity_schemas::time::Timestamp;
 use parity_sink::{Reader, StoreError};
-use serde_json::value::RawValue;
-use uuid::Uuid;
+use serde_json::Value;
 
 use super::recounted::recounted;
 
-/// A decision that is stored but cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
-    /// The store fails.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// What is stored is no decision of this program.
-    #[error("decision {0} is stored, but this program cannot read it: {1}")]
-    Document(Uuid, serde_json::Error),
-}
-
-/// The document of a stored decision, as it was stored, and what of it this program reads.
-pub fn stored(reader: &Reader, id: Uuid) -> Result<Option<(String, Decision)>, Unreadable> {
-    let Some(text) = reader.decision(id)? else {
-        return Ok(None);
-    };
-    let decision = serde_json::from_str(&text).map_err(|error| Unreadable::Document(id, error))?;
-    Ok(Some((text, decision)))
-}
-
-/// A stored decision, and the terms under which was counted what it rests on.
-pub fn decision_with_terms(
-    reader: &Reader,
-    id: Uuid,
-) -> Result<Option<(Decision, Vec<Terms>)>, Unreadable> {
-    let Some((_, decision)) = stored(reader, id)? else {
-        return Ok(None);
-    };
-    let terms = terms(reader, &decision)?;
-    Ok(Some((decision, terms)))
-}
-
-/// A stored decision with all that it rests on; `None` if there is none of this id.
-pub fn exported(
-    reader: &Reader,
-    id: Uuid,
+/// Checks a file; with a store, also that the store says the same. `program` is this one.
+pub fn verified(
+    file: &[u8],
+    store: Option<&Reader>,
     program: &str,
-) -> Result<Option<DecisionExport>, Unreadable> {
-    let Some((text, decision)) = stored(reader, id)? else {
-        return Ok(None);
-    };
-    let unreadable = |error| Unreadable::Document(id, error);
-    let content = ExportContent {
-        exported: Timestamp::now(),
-        program: program.to_owned(),
-        decision: RawValue::from_string(text).map_err(unreadable)?,
-        terms: terms(reader, &decision)?,
-    };
-    let content = serde_json::to_string(&content).map_err(unreadable)?;
-    let content = compact(&escaped(&content));
-    Ok(Some(DecisionExport {
-        schema: EXPORT_SCHEMA.to_owned(),
-        sha256: sha256(content.as_bytes()),
-        content: RawValue::from_string(content).map_err(unreadable)?,
-    }))
-}
-
-/// The terms under which was counted what a decision rests on, the latest first.
-pub(super) fn terms(reader: &Reader, decision: &Decision) -> Result<Vec<Terms>, StoreError> {
-    let (legacy, candidate, rules) = decision.versions();
-    if decision.evidence.is_none() {
-        return Ok(Vec::new());
-    }
-    let mut terms = reader.terms(&decision.migration, rules)?;
-    terms.retain(|terms| {
-        terms.identity.legacy_version == legacy && terms.identity.candidate_version == candidate
-    });
-    Ok(terms)
-}
-
-/// Checks a file; with a store, also that the store says the same.
-pub fn verified(file: &[u8], store: Option<&Reader>) -> Result<Verification, StoreError> {
+) -> Result<Verification, StoreError> {
     let mut checks = Vec::new();
     let read = match opened(file) {
-        Ok((content, decision)) => {
+        Ok(opened) => {
             checks.push(Check::of(CheckName::Digest, Vec::new()));
-            Some((content, decision))
+            Some(opened)
         }
         Err(told) => {
             checks.push(Check::of(CheckName::Digest, vec![told]));
             None
         }
     };
-    let decision_id = read.as_ref().map(|(_, decision)| decision.decision_id);
-    if let Some((content, decision)) = read {
-        checks.push(rules(&content.terms, &decision));
+    let decision_id = read.as_ref().map(|opened| opened.decision.decision_id);
+    if let Some(opened) = read {
+        let Opened {
+            written,
+            content,
+            decision,
+        } = opened;
+        checks.push(fields(&written, &content, &decision));
+        checks.push(terms::rules(&content, &decision));
+        checks.push(terms::named(&content, &decision, program));
         checks.push(decided_again(&decision));
-        if let Some(reader) = store {
-            checks.push(same_in_store(reader, &content, &decision)?);
-            checks.push(recounted(reader, &decision)?);
+        match store {
+            Some(reader) => {
+                checks.push(same_in_store(reader, &content, &decision)?);
+                checks.push(terms::same_in_store(reader, &content)?);
+                checks.push(recounted(reader, &decision)?);
+            }
+            None => checks.push(unknown(CheckName::Stored, not_checked(&decision))),
         }
     }
     Ok(Verification {
@@ -129,8 +75,17 @@ fn unknown(name: CheckName, told: String) -> Check {
     }
 }
 
-/// The content of a file whose digest is right, or what is wrong with it.
-fn opened(file: &[u8]) -> Result<(ExportContent, Decision), String> {
+/// The content of a file whose digest is right.
+struct Opened {
+    /// As it was written.
+    written: Value,
+    /// What of it this program reads.
+    content: ExportContent,
+    decision: Decision,
+}
+
+/// Reads a file; the error says what is wrong with it.
+fn opened(file: &[u8]) -> Result<Opened, String> {
     let text = std::str::from_utf8(file).map_err(|_| "the file is not UTF-8 text".to_owned())?;
     let export: DecisionExport = serde_json::from_str(text)
         .map_err(|error| format!("the file is no exported decision, or it is damaged: {error}"))?;
@@ -147,40 +102,57 @@ fn opened(file: &[u8]) -> Result<(ExportContent, Decision), String> {
             export.sha256
         ));
     }
-    let content: ExportContent = serde_json::from_str(export.content.get())
-        .map_err(|error| format!("its content cannot be read by this program: {error}"))?;
+    let unreadable = |error| format!("its content cannot be read by this program: {error}");
+    let written = serde_json::from_str(export.content.get()).map_err(unreadable)?;
+    let content: ExportContent = serde_json::from_str(export.content.get()).map_err(unreadable)?;
     let decision = serde_json::from_str(content.decision.get())
         .map_err(|error| format!("its decision cannot be read by this program: {error}"))?;
-    Ok((content, decision))
+    Ok(Opened {
+        written,
+        content,
+        decision,
+    })
 }
 
-fn rules(terms: &[Terms], decision: &Decision) -> Check {
-    let (_, _, expected) = decision.versions();
-    if decision.evidence.is_none() {
-        return Check::of(CheckName::Rules, Vec::new());
-    }
-    let Some(latest) = terms.first() else {
-        let told = "the file has no text of the rules: older programs did not record it".to_owned();
-        return unknown(CheckName::Rules, told);
-    };
-    let mut wrong = Vec::new();
-    for terms in terms {
-        if let Rehashed::Hash(hash) = rehash(&terms.rules)
-            && hash != expected
-        {
-            wrong.push(format!(
-                "the rules in force from {} have the hash {hash}, and the decision says {expected}",
-                terms.time
-            ));
+/// What only a store can tell, which is not asked.
+fn not_checked(decision: &Decision) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for (_, what) in taken(decision) {
+        if !words.contains(&what) {
+            words.push(what);
         }
     }
-    match rehash(&latest.rules) {
-        Rehashed::Unknown(why) if wrong.is_empty() => unknown(CheckName::Rules, why),
-        _ => Check::of(CheckName::Rules, wrong),
+    format!(
+        "only the store can tell (--store) whether this is what was recorded: {}; and the file alone says who exported it, and \
+         when",
+        words.join(", ")
+    )
+}
+
+/// What a later program says that this one does not know: it is not checked, and not dropped in silence.
+fn fields(written: &Value, content: &ExportContent, decision: &Decision) -> Check {
+    let mut told = differing::unknown(written, content);
+    let of_decision = differing::unknown(&written["decision"], decision).into_iter();
+    told.extend(of_decision.map(|place| format!("decision.{place}")));
+    if told.is_empty() {
+        return Check::of(CheckName::Fields, told);
     }
+    let told = format!(
+        "it says more than this program knows, which is not checked: {}; `{}` wrote the file",
+        told.join(", "),
+        content.program
+    );
+    unknown(CheckName::Fields, told)
 }
 
 fn decided_again(decision: &Decision) -> Check {
+    if let Some(why) = other_method(decision) {
+        return if decision.method < METHOD {
+            unknown(CheckName::Again, why)
+        } else {
+            Check::of(CheckName::Again, vec![why])
+        };
+    }
     let told = match again(decision) {
         Some(again) => {
             let mut told = differences(decision, &again);
@@ -206,16 +178,13 @@ fn same_in_store(
         )],
         Some(text) if compact(&escaped(&text)) == compact(content.decision.get()) => Vec::new(),
         Some(text) => vec![match serde_json::from_str::<Decision>(&text) {
-            Ok(stored) => differences(&stored, decision)
-                .into_iter()
-                .next()
-                .map_or_else(
-                    || {
-                        "the store has another text of this decision, with the same numbers"
-                            .to_owned()
-                    },
-                    |first| format!("the store has another decision of this id: {first}"),
-                ),
+            Ok(stored) => differing::differing(&stored, decision).first().map_or_else(
+                || "the store has another text of this decision, with the same numbers".to_owned(),
+                |first| {
+                    let first = first.told("in the store", "in the file");
+                    format!("the store has another decision of this id: {first}")
+                },
+            ),
             Err(error) => format!("the store has a text of this id that is no decision: {error}"),
         }],
     };

@@ -231,8 +231,11 @@ impl Standing {
     /// in doubt even after that time has passed.
     pub fn of(runs: &[Run], after: Timestamp, seen: impl Fn(&Run) -> Timestamp) -> Self {
         let runs = runs.iter();
-        let watermarks: Vec<InstanceWatermark> =
-            runs.map(|run| run.shown(after, seen(run))).collect();
+        Self::shown(runs.map(|run| run.shown(after, seen(run))).collect())
+    }
+
+    /// What follows from watermarks as they are shown.
+    pub fn shown(watermarks: Vec<InstanceWatermark>) -> Self {
         Self {
             complete_until: complete_until(&watermarks),
             watermarks,

@@ -20,7 +20,6 @@ use uuid::Uuid;
 
 use super::Selection;
 use super::causes::causes;
-use super::decisions::Counted;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
@@ -385,11 +384,8 @@ impl Sums {
     }
 
     /// Only the counts, and which time they cover.
-    pub(super) fn into_counted(self) -> Counted {
-        Counted {
-            window: self.window,
-            routes: by_route(self.routes),
-        }
+    pub(super) fn into_counted(self) -> (Option<Window>, Vec<RouteEvidence>) {
+        (self.window, by_route(self.routes))
     }
 
     /// The report; `example` fetches a mismatch by its id.

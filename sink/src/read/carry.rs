@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 
 use parity_schemas::evidence::carried::{Redecide, RulesCounted};
 use parity_schemas::tally::Identity;
-use parity_schemas::terms::Terms;
 
 use super::assemble::{RunWatermarks, Sums};
-use super::{Selection, others};
+use super::{FoundTerms, Selection, TermsFilter, others};
 use crate::error::StoreError;
 
 /// Earlier rules that are looked at, the newest first. Each costs as much as reading the present ones, and who changes
@@ -28,8 +27,8 @@ pub(super) struct Read {
 pub(super) trait ReadEarlier {
     /// The counts of an identity, with all details, and its runs.
     fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError>;
-    /// All terms with this hash of the rules.
-    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
+    /// The terms that are selected.
+    fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
 }
 
 /// Adds to the counts of an identity, which may be without latencies, what still holds of those under earlier rules.
@@ -42,9 +41,15 @@ pub(super) fn carry_over(
 ) -> Result<(), StoreError> {
     let earlier = others::by_rules(&runs_seen.others, identity);
     let rules = |hash: &str| -> Result<RulesCounted, StoreError> {
-        let terms = store.terms(&identity.migration, hash)?;
+        let versions = (&identity.legacy_version, &identity.candidate_version);
+        let found = store.terms(&TermsFilter {
+            migration: identity.migration.clone(),
+            rules_hash: hash.to_owned(),
+            versions: Some((versions.0.clone(), versions.1.clone())),
+            ids: Vec::new(),
+        })?;
         let mut texts = Vec::new();
-        for terms in terms {
+        for terms in found.terms {
             if !texts.contains(&terms.rules) {
                 texts.push(terms.rules);
             }

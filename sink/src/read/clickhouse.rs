@@ -20,25 +20,20 @@ use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
-use parity_schemas::table;
-use parity_schemas::tally::Identity;
-use parity_schemas::terms::Terms;
+use parity_schemas::tally::{Identity, Tally};
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
-use self::rows::{
-    GROUP, GroupRow, SET, SetRow, TALLY, TERMS, TallyRow, TermsRow, folded, grouped_by, plain,
-    select,
-};
+use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
-use super::decisions::{Counted, CountedWindow, DecisionFilter};
+use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
-use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
 use crate::runtime::runtime;
@@ -185,7 +180,7 @@ impl ClickHouseReader {
             let mut held = Sums::default();
             let condition = format!("AND {}", touched(span));
             let of = (identity, selection, condition.as_str());
-            self.tallies(&mut held, of, false)?;
+            self.tallies(of, false, |tally| held.add(tally))?;
             sums.left_out.push(held.into_left_out(span.clone()));
         }
         let spans = selection.left_out.iter();
@@ -203,21 +198,21 @@ impl ClickHouseReader {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             sums.groups.add(row.into_record()?);
         }
-        self.tallies(&mut sums, of, with_details)?;
+        self.tallies(of, with_details, |tally| sums.add(tally))?;
         Ok(sums)
     }
 
-    /// Adds the tallies of an identity.
+    /// Hands out the tallies of an identity, summed by route and run.
     fn tallies(
         &self,
-        sums: &mut Sums,
         of: (&Identity, &Selection, &str),
         with_details: bool,
+        mut add: impl FnMut(Tally),
     ) -> Result<(), StoreError> {
         let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
         for mut row in self.ask::<TallyRow>(tallies)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.add(row.into_record()?);
+            add(row.into_record()?);
         }
         Ok(())
     }
@@ -359,8 +354,8 @@ impl ReadEarlier for ClickHouseReader {
         })
     }
 
-    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
-        RecordReader::terms(self, migration, rules_hash)
+    fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        self.find_terms(filter)
     }
 }
 
@@ -397,15 +392,8 @@ impl RecordReader for ClickHouseReader {
         self.of_one_replica(|| self.count(identity, asked))
     }
 
-    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM terms AS t FINAL WHERE t.migration = ? AND t.rules_hash = ? \
-             ORDER BY t.time DESC, t.id LIMIT {MAX_TERMS}",
-            select(table::TERMS, TERMS, plain)
-        );
-        let question = self.server.client().query(&sql);
-        let rows = self.ask::<TermsRow>(question.bind(migration).bind(rules_hash))?;
-        rows.into_iter().map(TermsRow::into_record).collect()
+    fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        self.find_terms(filter)
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

@@ -1,10 +1,16 @@
-//! Stored decisions: what is asked for, and what was counted of what one rests on.
+//! Stored decisions: what is asked for, under which terms one was counted, and what was counted of what it rests on.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use parity_schemas::evidence::{LeftOutSpan, Outcome, RouteEvidence, Window};
+use parity_schemas::tally::Tally;
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
 use super::Selection;
+use super::assemble::Sums;
 
 /// Most decisions of one query. A line has some hundred bytes, so this is a few megabytes.
 pub const MAX_DECISIONS: usize = 10_000;
@@ -18,6 +24,40 @@ pub struct DecisionFilter {
     pub outcome: Option<Outcome>,
     /// Only those after this one, for paging: time and id of the last decision of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
+}
+
+/// Selects terms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TermsFilter {
+    /// Of this migration.
+    pub migration: String,
+    /// With this hash of the rules.
+    pub rules_hash: String,
+    /// Of these versions of legacy and candidate; of all if `None`.
+    pub versions: Option<(String, String)>,
+    /// Only those with one of these ids; all if empty.
+    pub ids: Vec<Uuid>,
+}
+
+/// Terms that were found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundTerms {
+    /// The latest first.
+    pub terms: Vec<Terms>,
+    /// There are more, which are earlier.
+    pub cut: bool,
+}
+
+/// Most terms of one query. More than a hundred changes without another rule or version say nothing that fewer do not.
+pub const MAX_TERMS: usize = 100;
+
+impl FoundTerms {
+    /// Of one more than are wanted.
+    pub(super) fn of(mut terms: Vec<Terms>) -> Self {
+        let cut = terms.len() > MAX_TERMS;
+        terms.truncate(MAX_TERMS);
+        Self { terms, cut }
+    }
 }
 
 /// Which tallies are added up.
@@ -46,6 +86,50 @@ impl CountedWindow {
 pub struct Counted {
     /// From the begin of the first interval to the end of the last; `None` without any.
     pub window: Option<Window>,
-    /// By route, sorted by name.
-    pub routes: Vec<RouteEvidence>,
+    /// By instance, and of each by route, sorted by name.
+    pub instances: BTreeMap<String, Vec<RouteEvidence>>,
+}
+
+impl Counted {
+    /// All that these instances counted, by route, sorted by name.
+    pub fn routes(&self, of: impl Fn(&str) -> bool) -> Vec<RouteEvidence> {
+        let mut all: BTreeMap<&str, RouteEvidence> = BTreeMap::new();
+        let counted = self.instances.iter().filter(|(name, _)| of(name));
+        for route in counted.flat_map(|(_, routes)| routes) {
+            match all.entry(&route.route) {
+                Entry::Vacant(place) => {
+                    place.insert(route.clone());
+                }
+                Entry::Occupied(mut place) => place.get_mut().counts.merge(&route.counts),
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+/// Tallies as they are added up.
+#[derive(Default)]
+pub(super) struct CountedSums(BTreeMap<String, Sums>);
+
+impl CountedSums {
+    pub(super) fn add(&mut self, tally: Tally) {
+        let sums = self.0.entry(tally.instance.clone()).or_default();
+        sums.add(tally);
+    }
+
+    pub(super) fn into_counted(self) -> Counted {
+        let mut counted = Counted::default();
+        for (instance, sums) in self.0 {
+            let (window, routes) = sums.into_counted();
+            counted.window = match (counted.window, window) {
+                (Some(one), Some(other)) => Some(Window {
+                    from: one.from.min(other.from),
+                    to: one.to.max(other.to),
+                }),
+                (one, other) => one.or(other),
+            };
+            counted.instances.insert(instance, routes);
+        }
+        counted
+    }
 }

@@ -17,19 +17,18 @@ use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
-use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use self::fields::Fields;
-use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally, terms};
+use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
-use super::decisions::{Counted, CountedWindow, DecisionFilter};
+use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
-use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
@@ -128,12 +127,8 @@ impl RecordReader for SqliteReader {
         self.count(identity, asked)
     }
 
-    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM terms WHERE migration = ?1 AND rules_hash = ?2 ORDER BY time DESC, id LIMIT {MAX_TERMS}",
-            all_of(RecordType::Terms)
-        );
-        self.rows(&sql, [migration, rules_hash], "terms", terms)
+    fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        self.find_terms(filter)
     }
 
     fn mismatches(
@@ -181,8 +176,8 @@ impl ReadEarlier for SqliteReader {
         })
     }
 
-    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
-        RecordReader::terms(self, migration, rules_hash)
+    fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        self.find_terms(filter)
     }
 }
 

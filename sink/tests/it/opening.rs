@@ -30,6 +30,7 @@ pub(crate) fn decision() -> Decision {
     };
     Decision {
         schema: GATE_SCHEMA.to_owned(),
+        method: 0,
         decision_id: new_id(),
         time: Timestamp::now(),
         migration: "default".to_owned(),
@@ -45,8 +46,10 @@ pub(crate) fn decision() -> Decision {
         routes: vec![total],
         latency: Vec::new(),
         candidate_errors: Vec::new(),
+        targets: None,
         waited_ms: 0,
         terms: Vec::new(),
+        terms_cut: false,
         stored: None,
         not_stored: None,
     }

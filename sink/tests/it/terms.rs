@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parity_schemas::terms::{Coverage, RuleText, RulesText, Terms};
 use parity_schemas::time::Timestamp;
+use parity_sink::read::{MAX_TERMS, TermsFilter};
 use parity_sink::{
     Reader, Sink, SinkOptions, StoreConfig, StoreUrl, TallyBook, Writer, WriterOptions,
 };
@@ -55,11 +56,62 @@ fn written(store: &StoreConfig) -> Vec<Terms> {
     vec![terms(0.5, later), terms(1.0, first)]
 }
 
+fn of(rules_hash: &str) -> TermsFilter {
+    TermsFilter {
+        migration: "default".to_owned(),
+        rules_hash: rules_hash.to_owned(),
+        ..TermsFilter::default()
+    }
+}
+
+/// The terms of a version are chosen before they are cut, and that some are cut is said.
+fn check_versions(store: &StoreConfig) {
+    let now = Timestamp::now();
+    // Every process remembers only some, so there are several.
+    for process in 0..11 {
+        let others: Vec<Terms> = (0..10)
+            .map(|number| {
+                let number = process * 10 + number;
+                let mut terms = terms(f64::from(number), now.saturating_add_micros(1_000_000));
+                "newer".clone_into(&mut terms.identity.candidate_version);
+                terms
+            })
+            .collect();
+        run(store, &others);
+    }
+    let reader = Reader::open(store).expect("it opens");
+    let of = |candidate: &str| TermsFilter {
+        versions: Some((identity().legacy_version, candidate.to_owned())),
+        ..of("abc")
+    };
+    let all = reader.terms(&of("newer")).expect("read");
+    assert!(
+        all.cut && all.terms.len() == MAX_TERMS,
+        "{}",
+        all.terms.len()
+    );
+    let first = reader
+        .terms(&of(&identity().candidate_version))
+        .expect("read");
+    assert!(
+        !first.cut && first.terms.len() == 2,
+        "{}",
+        first.terms.len()
+    );
+}
+
 fn read(store: &StoreConfig) -> Vec<Terms> {
     let reader = Reader::open(store).expect("it opens");
-    assert_eq!(reader.terms("default", "other").expect("read"), []);
+    assert_eq!(reader.terms(&of("other")).expect("read").terms, []);
     assert_eq!(reader.rule_text("other", "abc").expect("read"), None);
-    reader.terms("default", "abc").expect("read")
+    let all = reader.terms(&of("abc")).expect("read");
+    assert!(!all.cut);
+    let one = TermsFilter {
+        ids: vec![all.terms[0].id],
+        ..of("abc")
+    };
+    assert_eq!(reader.terms(&one).expect("read").terms, all.terms[..1]);
+    all.terms
 }
 
 #[test]
@@ -68,6 +120,7 @@ fn terms_are_stored_once_and_the_first_write_stays() {
     let expected = written(&store.url);
     assert_eq!(read(&store.url), expected);
     assert_eq!(number(&store.sql(), "SELECT count(*) FROM terms"), 2);
+    check_versions(&store.url);
 }
 
 #[test]
@@ -78,6 +131,7 @@ fn terms_are_the_same_in_clickhouse_directly_and_through_kafka() {
     let direct = with_tables(&direct);
     let expected = written(&direct);
     assert_eq!(read(&direct), expected);
+    check_versions(&direct);
 
     let database = server.database();
     let target = with_tables(&database);

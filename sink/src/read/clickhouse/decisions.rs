@@ -1,16 +1,20 @@
-//! Queries on stored decisions, and on the tallies that one rests on.
+//! Queries on stored decisions, and on the terms and tallies that one rests on.
 
 use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
+use parity_schemas::table;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::rows::{TERMS, TermsRow, plain, select};
 use super::{ClickHouseReader, touched, word};
 use crate::error::StoreError;
-use crate::read::assemble::Sums;
-use crate::read::decisions::{Counted, CountedWindow, DecisionFilter};
+use crate::read::conditions::{Conditions, Spelling, Value};
+use crate::read::decisions::{
+    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
+};
 
 /// The columns of a line, as they are selected.
 #[derive(Row, Deserialize)]
@@ -36,31 +40,10 @@ impl ClickHouseReader {
         filter: &DecisionFilter,
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError> {
-        let mut conditions = vec!["1"];
-        if filter.migration.is_some() {
-            conditions.push("d.migration = ?");
-        }
-        if filter.outcome.is_some() {
-            conditions.push("d.outcome = ?");
-        }
-        if filter.before.is_some() {
-            conditions.push("(toUnixTimestamp64Micro(d.time), toString(d.id)) < (?, ?)");
-        }
-        let sql = format!(
-            "{SELECT_LINES} WHERE {} {IN_ORDER}",
-            conditions.join(" AND ")
-        );
-        let mut question = self.server.client().query(&sql);
-        if let Some(migration) = &filter.migration {
-            question = question.bind(migration);
-        }
-        if let Some(outcome) = filter.outcome {
-            question = question.bind(outcome.as_str());
-        }
-        if let Some((time, id)) = filter.before {
-            question = question.bind(time.as_micros()).bind(id.to_string());
-        }
-        let rows = self.ask::<LineRow>(question.bind(limit))?;
+        let conditions = Conditions::of_decisions(filter, &OF_DECISIONS);
+        let (sql, order) = (conditions.sql(), conditions.order());
+        let sql = format!("{SELECT_LINES} {sql} {order} LIMIT 1 BY d.id LIMIT {limit}");
+        let rows = self.ask::<LineRow>(self.bound(&sql, conditions))?;
         rows.into_iter().map(LineRow::into_line).collect()
     }
 
@@ -68,6 +51,29 @@ impl ClickHouseReader {
         let sql = "SELECT d.document AS text FROM decisions AS d WHERE d.id = toUUID(?) LIMIT 1";
         let question = self.server.client().query(sql).bind(id.to_string());
         Ok(self.ask::<DocumentRow>(question)?.pop().map(|row| row.text))
+    }
+
+    pub(super) fn find_terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        let conditions = Conditions::of_terms(filter, &OF_TERMS);
+        let sql = format!(
+            "SELECT {} FROM terms AS t FINAL {} {} LIMIT {}",
+            select(table::TERMS, TERMS, plain),
+            conditions.sql(),
+            conditions.order(),
+            MAX_TERMS + 1
+        );
+        let rows = self.ask::<TermsRow>(self.bound(&sql, conditions))?;
+        let found = rows.into_iter().map(TermsRow::into_record);
+        Ok(FoundTerms::of(found.collect::<Result<_, _>>()?))
+    }
+
+    fn bound(&self, sql: &str, conditions: Conditions) -> clickhouse::query::Query {
+        let question = self.server.client().query(sql);
+        let values = conditions.values.into_iter();
+        values.fold(question, |question, value| match value {
+            Value::Text(text) => question.bind(text),
+            Value::Number(number) => question.bind(number),
+        })
     }
 
     pub(super) fn count(
@@ -84,8 +90,9 @@ impl ClickHouseReader {
         for span in &asked.left_out {
             condition.extend([" AND NOT ", &touched(span)]);
         }
-        let mut sums = Sums::default();
-        self.tallies(&mut sums, (identity, &asked.since(), &condition), false)?;
+        let mut sums = CountedSums::default();
+        let of = (identity, &asked.since(), condition.as_str());
+        self.tallies(of, false, |tally| sums.add(tally))?;
         Ok(sums.into_counted())
     }
 }
@@ -110,4 +117,18 @@ const SELECT_LINES: &str = "SELECT toString(d.id) AS decision_id, toUnixTimestam
      toString(d.candidate_version) AS candidate, toString(d.rules_hash) AS rules, \
      JSONExtractString(d.document, 'headline') AS headline FROM decisions AS d";
 
-const IN_ORDER: &str = "ORDER BY d.time DESC, toString(d.id) DESC LIMIT 1 BY d.id LIMIT ?";
+const OF_DECISIONS: Spelling = Spelling {
+    prefix: "d.",
+    id: "toString(d.id)",
+    micros: "toUnixTimestamp64Micro(d.time)",
+    time: TIME,
+};
+
+const OF_TERMS: Spelling = Spelling {
+    prefix: "t.",
+    id: "toString(t.id)",
+    micros: "toUnixTimestamp64Micro(t.time)",
+    time: TIME,
+};
+
+const TIME: &str = "fromUnixTimestamp64Micro(toInt64(?), 'UTC')";

@@ -1,16 +1,19 @@
-//! Queries on stored decisions, and on the tallies that one rests on.
+//! Queries on stored decisions, and on the terms and tallies that one rests on.
 
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
-use rusqlite::params;
+use rusqlite::ToSql;
+use rusqlite::types::ToSqlOutput;
 use uuid::Uuid;
 
-use super::rows::{needed_of, tally};
+use super::rows::{all_of, needed_of, tally, terms};
 use super::{OF_IDENTITY, SqliteReader, within};
 use crate::error::StoreError;
-use crate::read::assemble::Sums;
-use crate::read::decisions::{Counted, CountedWindow, DecisionFilter};
+use crate::read::conditions::{Conditions, Spelling, Value};
+use crate::read::decisions::{
+    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
+};
 
 impl SqliteReader {
     pub(super) fn list_decisions(
@@ -18,17 +21,10 @@ impl SqliteReader {
         filter: &DecisionFilter,
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError> {
-        let (before, before_id) = filter
-            .before
-            .map_or((i64::MAX, String::new()), |(time, id)| {
-                (time.as_micros(), id.to_string())
-            });
-        let outcome = filter
-            .outcome
-            .map(parity_schemas::evidence::Outcome::as_str);
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = params![before, before_id, filter.migration, outcome, limit];
-        self.rows(SELECT_LINES, values, "decisions", |row| {
+        let conditions = Conditions::of_decisions(filter, &SPELLING);
+        let sql = lines(&conditions, limit);
+        let values = rusqlite::params_from_iter(&conditions.values);
+        self.rows(&sql, values, "decisions", |row| {
             Ok(DecisionLine {
                 id: row.word(0, "id")?,
                 time: row.time(1, "time")?,
@@ -50,6 +46,13 @@ impl SqliteReader {
         Ok(found.into_iter().next())
     }
 
+    pub(super) fn find_terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        let conditions = Conditions::of_terms(filter, &SPELLING);
+        let values = rusqlite::params_from_iter(&conditions.values);
+        let found = self.rows(&of_terms(&conditions), values, "terms", terms)?;
+        Ok(FoundTerms::of(found))
+    }
+
     pub(super) fn count(
         &self,
         identity: &Identity,
@@ -64,7 +67,7 @@ impl SqliteReader {
         for span in &asked.left_out {
             sql.extend([" AND NOT ", &within(span)]);
         }
-        let mut sums = Sums::default();
+        let mut sums = CountedSums::default();
         self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
             sums.add(tally(row)?);
             Ok(())
@@ -73,7 +76,96 @@ impl SqliteReader {
     }
 }
 
-const SELECT_LINES: &str = "SELECT id, time, migration, outcome, legacy_version, candidate_version, rules_hash, \
-     CASE WHEN json_valid(document) THEN coalesce(json_extract(document, '$.headline'), '') ELSE '' END \
-     FROM decisions WHERE (time, id) < (?1, ?2) AND (?3 IS NULL OR migration = ?3) AND (?4 IS NULL OR outcome = ?4) \
-     ORDER BY time DESC, id DESC LIMIT ?5";
+const SPELLING: Spelling = Spelling {
+    prefix: "",
+    id: "id",
+    micros: "time",
+    time: "?",
+};
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Text(text) => text.to_sql(),
+            Self::Number(number) => number.to_sql(),
+        }
+    }
+}
+
+fn lines(conditions: &Conditions, limit: usize) -> String {
+    format!(
+        "SELECT id, time, migration, outcome, legacy_version, candidate_version, rules_hash, \
+         CASE WHEN json_valid(document) THEN coalesce(json_extract(document, '$.headline'), '') ELSE '' END \
+         FROM decisions {} {} LIMIT {limit}",
+        conditions.sql(),
+        conditions.order()
+    )
+}
+
+fn of_terms(conditions: &Conditions) -> String {
+    format!(
+        "SELECT {} FROM terms {} {} LIMIT {}",
+        all_of(RecordType::Terms),
+        conditions.sql(),
+        conditions.order(),
+        MAX_TERMS + 1
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parity_schemas::evidence::Outcome;
+    use parity_schemas::time::Timestamp;
+    use rusqlite::Connection;
+
+    /// How the file would look for what is asked for.
+    fn plan(sql: &str, conditions: &Conditions) -> String {
+        let connection = Connection::open_in_memory().expect("it opens");
+        for (_, sql) in parity_schemas::sqlite::migrations() {
+            connection.execute_batch(&sql).expect("a migration");
+        }
+        let sql = format!("EXPLAIN QUERY PLAN {sql}");
+        let mut statement = connection.prepare(&sql).expect("SQL");
+        let values = rusqlite::params_from_iter(&conditions.values);
+        let lines = statement.query_map(values, |row| row.get::<_, String>(3));
+        let lines: Result<Vec<String>, _> = lines.expect("a plan").collect();
+        lines.expect("text").join("\n")
+    }
+
+    #[test]
+    fn a_page_of_decisions_is_read_in_the_order_of_an_index_and_sorts_nothing() {
+        let of = |migration: bool, outcome: bool, before: bool| DecisionFilter {
+            migration: migration.then(|| "default".to_owned()),
+            outcome: outcome.then_some(Outcome::Pass),
+            before: before.then(|| (Timestamp::from_micros(1), Uuid::nil())),
+        };
+        for asked in 0..8 {
+            let filter = of(asked & 1 > 0, asked & 2 > 0, asked & 4 > 0);
+            let conditions = Conditions::of_decisions(&filter, &SPELLING);
+            let plan = plan(&lines(&conditions, 50), &conditions);
+            let index = match filter.migration {
+                Some(_) => "decisions_by_migration",
+                None => "decisions_by_time",
+            };
+            assert!(
+                plan.contains(index) && !plan.contains("TEMP B-TREE"),
+                "{filter:?}: {plan}"
+            );
+            let is_searched = filter.migration.is_some() || filter.before.is_some();
+            assert_eq!(plan.contains("SEARCH"), is_searched, "{filter:?}: {plan}");
+        }
+    }
+
+    #[test]
+    fn terms_are_found_by_the_hash_of_their_rules() {
+        let filter = TermsFilter {
+            versions: Some((String::new(), String::new())),
+            ids: vec![Uuid::nil()],
+            ..TermsFilter::default()
+        };
+        let conditions = Conditions::of_terms(&filter, &SPELLING);
+        let plan = plan(&of_terms(&conditions), &conditions);
+        assert!(plan.contains("SEARCH terms"), "{plan}");
+    }
+}

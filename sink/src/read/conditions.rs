@@ -1,0 +1,122 @@
+//! What rows are selected by, written once for all stores: each spells columns and times in its own way ([`Spelling`]), and
+//! what is asked for is the same.
+//!
+//! Only conditions that are asked for are written. One that is switched off by a value (`?1 IS NULL OR …`) would keep the store
+//! from using its index or order.
+
+use parity_schemas::time::Timestamp;
+use uuid::Uuid;
+
+use super::decisions::{DecisionFilter, TermsFilter};
+
+/// How a store writes what is not the same everywhere.
+pub(super) struct Spelling {
+    /// Before the name of a column.
+    pub(super) prefix: &'static str,
+    /// The id as text.
+    pub(super) id: &'static str,
+    /// The time in microseconds.
+    pub(super) micros: &'static str,
+    /// A value in microseconds, as a time.
+    pub(super) time: &'static str,
+}
+
+/// A value of a condition, in the order of the conditions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Text(String),
+    Number(i64),
+}
+
+/// Conditions that all must hold.
+pub(super) struct Conditions {
+    spelling: &'static Spelling,
+    all: Vec<String>,
+    pub(super) values: Vec<Value>,
+}
+
+impl Conditions {
+    fn new(spelling: &'static Spelling) -> Self {
+        Self {
+            spelling,
+            all: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Those of a list of decisions.
+    pub(super) fn of_decisions(filter: &DecisionFilter, spelling: &'static Spelling) -> Self {
+        let mut conditions = Self::new(spelling);
+        if let Some(migration) = &filter.migration {
+            conditions.is("migration", migration);
+        }
+        if let Some(outcome) = filter.outcome {
+            conditions.is("outcome", outcome.as_str());
+        }
+        if let Some((time, id)) = filter.before {
+            conditions.is_before(time, id);
+        }
+        conditions
+    }
+
+    /// Those of terms.
+    pub(super) fn of_terms(filter: &TermsFilter, spelling: &'static Spelling) -> Self {
+        let mut conditions = Self::new(spelling);
+        conditions.is("migration", &filter.migration);
+        conditions.is("rules_hash", &filter.rules_hash);
+        if let Some((legacy, candidate)) = &filter.versions {
+            conditions.is("legacy_version", legacy);
+            conditions.is("candidate_version", candidate);
+        }
+        conditions.is_one_of(&filter.ids);
+        conditions
+    }
+
+    fn is(&mut self, column: &str, value: &str) {
+        let prefix = self.spelling.prefix;
+        self.all.push(format!("{prefix}{column} = ?"));
+        self.values.push(Value::Text(value.to_owned()));
+    }
+
+    /// Before a row in [`Conditions::order`].
+    fn is_before(&mut self, time: Timestamp, id: Uuid) {
+        let Spelling {
+            prefix,
+            id: row,
+            micros,
+            time: at,
+        } = self.spelling;
+        // The first says nothing more, but a store finds its place by it.
+        self.all.push(format!("{prefix}time <= {at}"));
+        self.all.push(format!("({micros}, {row}) < (?, ?)"));
+        let time = Value::Number(time.as_micros());
+        let more = [time.clone(), time, Value::Text(id.to_string())];
+        self.values.extend(more);
+    }
+
+    /// Of these; of all if there are none.
+    fn is_one_of(&mut self, ids: &[Uuid]) {
+        if ids.is_empty() {
+            return;
+        }
+        let row = self.spelling.id;
+        let places = vec!["?"; ids.len()].join(", ");
+        self.all.push(format!("{row} IN ({places})"));
+        self.values
+            .extend(ids.iter().map(|id| Value::Text(id.to_string())));
+    }
+
+    /// As SQL, with the word before them.
+    pub(super) fn sql(&self) -> String {
+        if self.all.is_empty() {
+            return String::new();
+        }
+        format!("WHERE {}", self.all.join(" AND "))
+    }
+
+    /// The newest first.
+    pub(super) fn order(&self) -> String {
+        let Spelling { prefix, id, .. } = self.spelling;
+        format!("ORDER BY {prefix}time DESC, {id} DESC")
+    }
+}

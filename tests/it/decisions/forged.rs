@@ -1,0 +1,127 @@
+//! Every value of an export, changed one by one, with a digest that is right again: the file or the store tells.
+
+use parity_dashboards::view;
+use parity_schemas::decisions::{CheckState, Verification};
+use parity_sink::{Reader, StoreUrl};
+use serde_json::{Value, json};
+
+use super::{counted, decide, export, forged};
+
+const PROGRAM: &str = concat!("parity ", env!("CARGO_PKG_VERSION"));
+
+/// Places of which the file alone proves nothing; `verify` says so. With a store, only the last two are left.
+const ONLY_THE_STORE: [&str; 6] = [
+    "decision.decision_id",
+    "decision.time",
+    "decision.waited_ms",
+    "decision.thresholds.",
+    "decision.evidence.",
+    "decision.clients.",
+];
+const NEVER: [&str; 2] = ["exported", "program"];
+
+/// Every value that is no list and no object, as a JSON pointer, and another one for it; and each list without its first.
+fn leaves(place: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    let other = match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                leaves(&format!("{place}/{name}"), value, found);
+            }
+            return;
+        }
+        Value::Array(elements) => {
+            for (number, value) in elements.iter().enumerate() {
+                leaves(&format!("{place}/{number}"), value, found);
+            }
+            json!(elements.iter().skip(1).collect::<Vec<_>>())
+        }
+        Value::Null => return,
+        Value::Bool(value) => json!(!value),
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => json!(number + 1),
+            None => json!(number.as_f64().expect("a number") * 0.9 + 1e-6),
+        },
+        // Times and ids stay times and ids.
+        Value::String(text) => match text.rfind(|digit: char| digit.is_ascii_digit()) {
+            Some(at) => {
+                let other = if text[at..].starts_with('7') {
+                    "8"
+                } else {
+                    "7"
+                };
+                json!(format!("{}{other}{}", &text[..at], &text[at + 1..]))
+            }
+            None if text == "pass" => json!("fail"),
+            None => json!(format!("{text}!")),
+        },
+    };
+    if other != *value {
+        found.push((place.to_owned(), other));
+    }
+}
+
+/// What differs from the verification of the file as it was.
+fn is_told(checked: &Verification, before: &Verification) -> bool {
+    checked.checks != before.checks || checked.decision_id != before.decision_id
+}
+
+#[test]
+fn every_changed_value_of_an_export_is_told_by_the_file_or_by_the_store() {
+    let place = counted();
+    let (_, id) = decide(&place);
+    // With its members sorted, as this test writes the changed ones.
+    let sorted: Value = place
+        .run(&["decisions", "show", &id, "--output", "json"])
+        .json();
+    let connection = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    let set = connection.execute("UPDATE decisions SET document = ?1", [sorted.to_string()]);
+    assert_eq!(set.expect("it is set"), 1);
+    let file = export(&place, &id);
+    let url = StoreUrl::Sqlite(place.path().join("parity.db"));
+    let reader = Reader::open(&url.into()).expect("it opens");
+    let check = |file: &str, reader: Option<&Reader>| {
+        view::verified(file.as_bytes(), reader, PROGRAM).expect("the store answers")
+    };
+    let (alone, beside) = (check(&file, None), check(&file, Some(&reader)));
+    assert!(alone.holds && beside.holds);
+    let all_hold = |check: &parity_schemas::decisions::Check| check.state == CheckState::Holds;
+    assert!(beside.checks.iter().all(all_hold), "{beside:?}");
+    let content: Value = serde_json::from_str::<Value>(&file).expect("JSON")["content"].take();
+    let mut found = Vec::new();
+    leaves("", &content, &mut found);
+    assert!(found.len() > 100, "{}", found.len());
+    let (mut silent, mut silent_beside) = (Vec::new(), Vec::new());
+    for (pointer, other) in found {
+        let changed = forged(&file, |content| {
+            let mut content: Value = serde_json::from_str(content).expect("JSON");
+            *content.pointer_mut(&pointer).expect("the place") = other.clone();
+            content.to_string()
+        });
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        if !is_told(&check(&changed, None), &alone) {
+            silent.push(name.clone());
+        }
+        if check(&changed, Some(&reader)).holds {
+            silent_beside.push(name);
+        }
+    }
+    let beyond = |name: &&String| {
+        let counts = name.starts_with("decision.routes.") && {
+            let rest = name.splitn(4, '.').nth(3).unwrap_or_default();
+            rest.starts_with("counts.")
+                || rest == "distinct_targets"
+                || rest == "most_frequent_share"
+                || rest == "route"
+        };
+        let of_targets =
+            name.starts_with("decision.targets.") || *name == "decision.total.most_frequent_share";
+        !NEVER.contains(&name.as_str())
+            && !ONLY_THE_STORE.iter().any(|place| name.starts_with(place))
+            && !counts
+            && !of_targets
+    };
+    let more: Vec<&String> = silent.iter().filter(beyond).collect();
+    assert_eq!(more, Vec::<&String>::new(), "not told without a store");
+    assert_eq!(silent_beside, NEVER, "not told beside the store");
+}

@@ -1,0 +1,210 @@
+//! Decisions are listed page by page, and shown as they were printed.
+
+use std::time::{Duration, Instant};
+
+use parity_schemas::json_text::compact;
+use serde_json::Value;
+
+use super::{counted, decide, export, state, verify};
+
+#[test]
+fn a_decision_is_listed_and_shown_byte_for_byte_and_its_export_holds() {
+    let place = counted();
+    let (gate, id) = decide(&place);
+    assert_eq!(gate.code, 0, "{}", gate.stdout);
+    assert_eq!(gate.json()["stored"], true);
+    assert_eq!(gate.json()["terms"][0]["coverage"]["sample"], 1.0);
+    let text = place.run(&["gate", "--max-mismatch-rate", "0.01"]);
+    assert_eq!(place.run(&["decisions", "show"]).stdout, text.stdout);
+
+    let list = place.run(&["decisions", "list", "--output", "json"]).json();
+    assert_eq!(list["schema"], "parity.decisions/v1");
+    let listed = list["decisions"].as_array().expect("decisions");
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed[1]["id"], id);
+    let shown = place.run(&["decisions", "show", &id, "--output", "json"]);
+    assert_eq!(shown.stdout, gate.stdout);
+    let newest = listed[0]["id"].as_str().expect("an id");
+    assert_eq!(
+        place.run(&["decisions", "show", newest]).stdout,
+        text.stdout
+    );
+    let lines = place.run(&["decisions", "list"]).stdout;
+    assert!(
+        lines.lines().count() == 2 && lines.contains("PASS"),
+        "{lines}"
+    );
+
+    let file = export(&place, &id);
+    let (code, alone) = verify(&place, &file, &[]);
+    assert_eq!(code, 0, "{alone}");
+    let told = state(&alone, "stored");
+    assert!(
+        told.starts_with("unknown") && told.contains("the counts of each route"),
+        "{told}"
+    );
+    assert_eq!(alone["decision_id"], id);
+    let (code, with) = verify(&place, &file, &["--store", "sqlite:parity.db"]);
+    assert_eq!(code, 0, "{with}");
+    for name in [
+        "digest",
+        "fields",
+        "rules",
+        "terms",
+        "again",
+        "stored",
+        "stored_terms",
+        "tallies",
+    ] {
+        assert!(state(&with, name).starts_with("holds"), "{name}: {with}");
+    }
+    let content: Value = serde_json::from_str::<Value>(&file).expect("JSON")["content"].take();
+    assert_eq!(
+        content["terms"][0]["rules"]["rules"][0]["reason"],
+        "set on read"
+    );
+    // What is laid out otherwise is the same file.
+    assert_eq!(verify(&place, &compact(&file), &[]).0, 0);
+}
+
+#[test]
+fn what_is_not_there_is_an_error_that_says_what_to_do() {
+    let place = counted();
+    for (arguments, expected) in [
+        (
+            &["decisions", "show", "0190a0b0-0000-7000-8000-000000000000"][..],
+            "has no decision",
+        ),
+        (
+            &[
+                "decisions",
+                "export",
+                "0190a0b0-0000-7000-8000-000000000000",
+            ],
+            "has no decision",
+        ),
+        (&["decisions", "show", "nonsense"], "invalid"),
+        (
+            &["decisions", "verify", "absent.json"],
+            "cannot read absent.json",
+        ),
+        (&["decisions", "list", "--after", "x"], "--after is `x`"),
+        (
+            &["decisions", "list", "--limit", "0"],
+            "not a number from 1",
+        ),
+        (
+            &["decisions", "list", "--outcome", "passed"],
+            "did you mean",
+        ),
+        (
+            &["decisions", "list", "--store", "sqlite:absent.db"],
+            "there is no store",
+        ),
+        (
+            &[
+                "decisions",
+                "verify",
+                "parity.toml",
+                "--store",
+                "sqlite:absent.db",
+            ],
+            "there is no store",
+        ),
+    ] {
+        let ended = place.run(arguments);
+        assert_eq!(ended.code, 2, "{arguments:?}: {}", ended.stdout);
+        assert!(
+            ended.stderr.contains(expected),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
+    }
+    let newest = place.run(&["decisions", "show"]);
+    assert_eq!(newest.code, 2);
+    assert!(
+        newest
+            .stderr
+            .contains("has no decision of migration `default`")
+    );
+    let none = place.run(&["decisions", "list"]);
+    assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+    assert!(
+        none.stderr.contains("no decision is stored"),
+        "{}",
+        none.stderr
+    );
+    let (_, id) = decide(&place);
+    let written = place.run(&["decisions", "export", &id, "--to", "held.json"]);
+    assert_eq!(
+        (written.code, written.stdout.as_str()),
+        (0, ""),
+        "{}",
+        written.stderr
+    );
+    let again = place.run(&["decisions", "export", &id, "--to", "held.json"]);
+    assert_eq!(again.code, 2, "an existing file is never overwritten");
+    assert_eq!(place.run(&["decisions", "verify", "held.json"]).code, 0);
+    let other = [
+        "decisions",
+        "list",
+        "--migration",
+        "other",
+        "--output",
+        "json",
+    ];
+    assert_eq!(place.run(&other).json()["decisions"], serde_json::json!([]));
+}
+
+#[test]
+fn ten_thousand_decisions_are_listed_within_a_second_and_page_by_page() {
+    let place = counted();
+    decide(&place);
+    let mut connection =
+        rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    let copies = connection.transaction().expect("a transaction");
+    copies
+        .execute_batch("CREATE TEMP TABLE first AS SELECT * FROM decisions")
+        .expect("a copy");
+    for number in 1..10_000 {
+        let id = uuid::Uuid::now_v7().to_string();
+        copies
+            .prepare_cached(
+                "INSERT INTO decisions SELECT ?1, migration, time + ?2, outcome, legacy_version, candidate_version, \
+                 rules_hash, thresholds, document FROM first",
+            )
+            .expect("SQL")
+            .execute(rusqlite::params![id, number])
+            .expect("a row");
+    }
+    copies.commit().expect("committed");
+    let began = Instant::now();
+    let all = place.run(&["decisions", "list", "--limit", "10000", "--output", "json"]);
+    let took = began.elapsed();
+    let document = all.json();
+    assert_eq!(
+        document["decisions"].as_array().expect("decisions").len(),
+        10_000
+    );
+    assert_eq!(document["next"], Value::Null);
+    // Seconds in a build without optimization on a busy machine; one in a release.
+    let most = if cfg!(debug_assertions) { 5 } else { 1 };
+    assert!(took < Duration::from_secs(most), "{took:?}");
+    let mut after = None;
+    let mut seen = 0;
+    loop {
+        let mut arguments = vec!["decisions", "list", "--limit", "3500", "--output", "json"];
+        let place_of_next: String;
+        if let Some(next) = &after {
+            place_of_next = String::clone(next);
+            arguments.extend(["--after", &place_of_next]);
+        }
+        let page = place.run(&arguments).json();
+        seen += page["decisions"].as_array().expect("decisions").len();
+        match page["next"].as_str() {
+            Some(next) => after = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(seen, 10_000);
+}
