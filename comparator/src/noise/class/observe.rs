@@ -14,6 +14,8 @@ use crate::noise::value::Ordered;
 /// Findings of a group whose values are looked at. Of more, so many that are spread over all of them and others each time: a
 /// fault may be in the last elements of long lists alone.
 const VALUES: usize = 16;
+/// Shortest id within a text of which no two are equal by chance.
+const SHORTEST_TOKEN: usize = 8;
 
 /// What the four values of a place say of how alike two services behave there.
 ///
@@ -70,10 +72,12 @@ pub(super) fn observe(
         if spots.is_empty() {
             seen.look_at(&mut sums, finding.part, shape, values);
         }
-        // Numbers within texts repeat, and what is fresh beside them does not: so tokens alone, if there are any.
+        // Numbers and short words within texts repeat, and what is fresh beside them does not: so tokens alone, if there
+        // are any.
         let is_token = |spot: &&Spot| {
             let [l1, ..] = spot;
-            Ordered::of(PART_OF_SPOT, l1).is_none()
+            let is_long = matches!(l1, Side::Value(text) if text.text.len() >= SHORTEST_TOKEN);
+            is_long && Ordered::of(PART_OF_SPOT, l1).is_none()
         };
         let mut tokens = spots.iter().filter(is_token).peekable();
         if tokens.peek().is_none() {

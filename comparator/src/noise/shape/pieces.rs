@@ -131,31 +131,33 @@ fn push_spot(values: [&str; 4], spots: &mut Vec<[String; 4]>) {
     }
 }
 
-/// A run cut into numbers, with their fractions, and other runs of letters and digits.
+/// A run cut into numbers, with their fractions and without their units, and other runs of letters and digits.
 fn parts(run: &str) -> Vec<&str> {
     let bytes = run.as_bytes();
-    let is = |at: usize, known: fn(&u8) -> bool| bytes.get(at).is_some_and(known);
     let until = |from: usize, known: fn(&u8) -> bool| {
         let rest = bytes.get(from..).unwrap_or_default();
         from + rest.iter().take_while(|byte| known(byte)).count()
     };
     let (mut parts, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
-        if !is(at, u8::is_ascii_alphanumeric) {
+        let mut end = until(at, u8::is_ascii_alphanumeric);
+        if end == at {
             at += 1;
             continue;
         }
-        let mut end = until(at, u8::is_ascii_alphanumeric);
-        let is_number = until(at, u8::is_ascii_digit) == end;
-        let fraction = until(end + 1, u8::is_ascii_digit);
-        if is_number
-            && bytes.get(end) == Some(&b'.')
-            && fraction > end + 1
-            && !is(fraction, u8::is_ascii_alphanumeric)
-        {
-            end = fraction;
+        let mut number = until(at, u8::is_ascii_digit);
+        if number == end && bytes.get(end) == Some(&b'.') {
+            let fraction = until(end + 1, u8::is_ascii_digit);
+            if fraction > end + 1 {
+                (number, end) = (fraction, until(fraction, u8::is_ascii_alphanumeric));
+            }
         }
-        parts.extend(run.get(at..end));
+        // Letters alone behind it are a unit: `12.345ms`.
+        if number > at && until(number, u8::is_ascii_alphabetic) == end {
+            parts.extend(run.get(at..number));
+            at = number;
+        }
+        parts.extend(run.get(at..end).filter(|part| !part.is_empty()));
         at = end;
     }
     parts

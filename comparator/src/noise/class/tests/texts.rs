@@ -124,3 +124,18 @@ fn case_6_a_wrong_number_in_a_sentence_with_an_id_is_confirmed() {
         MismatchClass::Transient
     );
 }
+
+#[test]
+fn case_7_a_number_with_a_unit_is_a_number_and_no_token() {
+    let text = |took: &str| format!("{{\"m\":\"took {took} and more\"}}");
+    let found = pages(["12.345ms", "9.117ms", "20.1ms", "8.345ms"].map(text));
+    let seen = &found.groups[0].observation;
+    assert_eq!(found.groups[0].shape.to_string(), "pattern→pattern");
+    assert_eq!(seen.order, Some(Ordering::Less));
+    assert!(seen.motion.is_some());
+    // The whole texts are remembered: their parts repeat.
+    assert_eq!(
+        (seen.legacy_values.len(), seen.candidate_values.len()),
+        (2, 2)
+    );
+}
