@@ -120,7 +120,7 @@ mod tests {
         };
         let (mut wrong, runs) = (0, 4_000);
         for _ in 0..runs {
-            let parts: Vec<(u64, u64)> = (0..1 + random(6))
+            let parts: Vec<(u64, u64)> = (0..=random(6))
                 .map(|_| {
                     let mismatches = 1 + random(2_000);
                     (mismatches, random(mismatches.min(300) + 1))

@@ -14,7 +14,8 @@ use parity_schemas::tally::Identity;
 use parity_schemas::watermark::Standing;
 
 use super::{Asked, METHOD, decide_with};
-use crate::noise::excused::{self, Found, of_class};
+use crate::noise::excused::{self, Found};
+use crate::noise::sums::of_class;
 use crate::noise::{hidden, untold};
 
 /// What a document says without any proof in it: places, `*` for any name or number of one and `**` for all below, and what

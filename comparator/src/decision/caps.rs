@@ -7,8 +7,8 @@ use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
-use super::judged::wrong;
 use super::served::is_unserved;
+use super::shares::wrong;
 use super::words::{TOTAL, duration, number, percent, percents};
 use crate::bounds::{self, Seen};
 

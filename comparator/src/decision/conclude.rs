@@ -54,10 +54,7 @@ pub(super) fn conclude(
     routes: &[Judged<'_>],
 ) -> (Outcome, Vec<String>) {
     let Question {
-        counts,
-        standing,
-        thresholds,
-        ..
+        counts, thresholds, ..
     } = question;
     if counts.received == 0 && total.compared == 0 {
         let mut reasons = vec![sentences::nothing(question.migration, question.summary)];
@@ -94,7 +91,28 @@ pub(super) fn conclude(
         reasons.extend(question.told());
         return (Outcome::Fail, reasons);
     }
-    reasons.extend(question.doubts());
+    let mut reasons = open(question, total, routes);
+    if reasons.is_empty() {
+        return (Outcome::Pass, passed(question, total, routes));
+    }
+    reasons.extend(sentences::candidate_failures(counts));
+    reasons.extend(sentences::excused(total));
+    if total.excused.open > 0 {
+        reasons.extend(sentences::not_proven(question.noise));
+    }
+    reasons.extend(question.told());
+    (Outcome::Undecided, reasons)
+}
+
+/// Why nothing is proven yet; none if it is.
+fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -> Vec<String> {
+    let Question {
+        counts,
+        standing,
+        thresholds,
+        ..
+    } = question;
+    let mut reasons = question.doubts();
     let missing = |route: &RouteDecision| missing_rechecks(route, question.noise, thresholds);
     let other = routes.iter().find(|route| route.decision.route == OTHER);
     reasons.extend(other.and_then(|route| {
@@ -132,29 +150,29 @@ pub(super) fn conclude(
             reasons.extend(sentences::unproven(name, route, thresholds, rechecks));
         }
     }
-    if reasons.is_empty() {
-        let (upper, allowed) = percents(total.upper, allowed);
-        let reason = format!(
-            "{TOTAL}: at most {upper} % differ, {allowed} % allowed ({} compared, {} % confidence)",
-            number(total.compared),
-            percent(thresholds.confidence)
-        );
-        let mut reasons = vec![reason];
-        reasons.extend(latency::kept(question.latency));
-        reasons.extend(question.spread.told(routes));
-        reasons.extend(caps::never_compared(counts));
-        reasons.extend(sentences::excused(total));
-        reasons.extend(answers.mostly_errors());
-        reasons.extend(question.told());
-        return (Outcome::Pass, reasons);
-    }
-    reasons.extend(sentences::candidate_failures(counts));
+    reasons
+}
+
+/// What a pass rests on.
+fn passed(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -> Vec<String> {
+    let Question {
+        counts, thresholds, ..
+    } = question;
+    let answers = Answers::of(question.evidence);
+    let (upper, allowed) = percents(total.upper, thresholds.max_mismatch_rate);
+    let reason = format!(
+        "{TOTAL}: at most {upper} % differ, {allowed} % allowed ({} compared, {} % confidence)",
+        number(total.compared),
+        percent(thresholds.confidence)
+    );
+    let mut reasons = vec![reason];
+    reasons.extend(latency::kept(question.latency));
+    reasons.extend(question.spread.told(routes));
+    reasons.extend(caps::never_compared(counts));
     reasons.extend(sentences::excused(total));
-    if total.excused.open > 0 {
-        reasons.extend(sentences::not_proven(question.noise));
-    }
+    reasons.extend(answers.mostly_errors());
     reasons.extend(question.told());
-    (Outcome::Undecided, reasons)
+    reasons
 }
 
 /// About how many more rechecks a route needs so that no more may hide in its noise than is allowed; `None` if it needs none,

@@ -17,8 +17,9 @@ use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Part;
 
-use super::judged::{Judged, wrong};
+use super::judged::Judged;
 use super::operations::Parts;
+use super::shares::wrong;
 use super::words::{TOTAL, number, percents};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;

@@ -15,8 +15,9 @@ use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence,
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
+use super::operations;
 use super::served::is_unserved;
-use super::{operations, shares};
+use super::shares::{self, wrong};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
 
@@ -169,11 +170,6 @@ impl<'a> Candidate<'a> {
             is_operation: self.is_operation,
         }
     }
-}
-
-/// How likely a decision may be wrong.
-pub(super) fn wrong(thresholds: &Thresholds) -> f64 {
-    1.0 - thresholds.confidence
 }
 
 /// What does not count of all routes together.

@@ -18,8 +18,9 @@ use parity_schemas::evidence::{
 };
 use parity_schemas::histogram::{Histogram, lower_bound, upper_bound};
 
-use super::judged::{Judged, wrong};
+use super::judged::Judged;
 use super::operations::Parts;
+use super::shares::wrong;
 use super::words::{TOTAL, micros, number};
 use crate::bounds::{self, Seen};
 

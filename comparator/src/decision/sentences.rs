@@ -9,7 +9,8 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
-use super::judged::{hides_too_much, wrong};
+use super::judged::hides_too_much;
+use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents};
 use crate::bounds::{self, Seen};
 

@@ -6,7 +6,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
-use super::judged::wrong;
+use super::shares::wrong;
 use super::words::{number, percents};
 use crate::bounds::{self, Seen};
 

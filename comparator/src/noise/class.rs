@@ -26,6 +26,7 @@
 mod look;
 mod observe;
 mod orders;
+mod spot;
 mod spots;
 
 use std::collections::HashMap;

@@ -18,11 +18,12 @@ use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence};
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::tally::{Counts, Group};
-use parity_schemas::verdict::Kind;
+use parity_schemas::tally::Counts;
 
+use super::group_place::Place;
 use super::proof::{GroupSums, Proof, prove};
 use super::shape::Shape;
+use super::sums::of_class;
 use super::{hidden, untold};
 
 /// What was found in some evidence.
@@ -361,60 +362,6 @@ impl GroupSums {
             count: group.count,
             classes: group.classes.clone(),
             evidence: group.evidence.clone(),
-        }
-    }
-}
-
-pub(crate) fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
-    classes.get(&class).copied().unwrap_or(0)
-}
-
-/// Where a group is, and what is there.
-#[derive(PartialEq, Eq, Hash)]
-pub(super) struct Place<'a> {
-    route: &'a str,
-    part: parity_schemas::verdict::Part,
-    pattern: &'a str,
-    pub(super) kind: Kind,
-    pub(super) statuses: (u16, u16),
-    explanation: Option<parity_schemas::verdict::Explanation>,
-    pub(super) shape: Shape,
-}
-
-impl<'a> Place<'a> {
-    /// `None` without a shape that is known: what older programs counted, and what is folded into one group.
-    pub(super) fn of(route: &'a str, group: &'a Group) -> Option<Self> {
-        let shape = group.shape.parse().ok()?;
-        Some(Self {
-            route,
-            part: group.part,
-            pattern: &group.pattern,
-            kind: group.kind,
-            statuses: (group.legacy_status, group.candidate_status),
-            explanation: group.explanation,
-            shape,
-        })
-    }
-
-    /// The same without its explanation.
-    fn family(&self) -> Self {
-        Self {
-            explanation: None,
-            ..*self
-        }
-    }
-
-    /// The same with the services exchanged.
-    pub(super) fn mirrored(&self) -> Self {
-        Self {
-            kind: match self.kind {
-                Kind::Missing => Kind::Extra,
-                Kind::Extra => Kind::Missing,
-                kind => kind,
-            },
-            statuses: (self.statuses.1, self.statuses.0),
-            shape: self.shape.mirrored(),
-            ..*self
         }
     }
 }

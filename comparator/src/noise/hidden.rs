@@ -24,7 +24,7 @@ use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
-use super::excused::Place;
+use super::group_place::Place;
 use super::proof::{GroupSums, PAIRS, both, expected, may_hide, prove};
 use super::shape::Shape;
 
@@ -60,13 +60,18 @@ fn in_all(units: &[GroupSums], pair: (RecheckEvidence, RecheckEvidence)) -> f64 
     one_by_one(&noisy) + one_by_one(&quiet).min(together)
 }
 
+/// The explanation of a group, if it has one.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Told(Option<Explanation>);
+
 /// What is proven at once: a place without the order of the services, and without an explanation if the proof is that of
 /// all explanations.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Unit<'a> {
     part: Part,
     pattern: &'a str,
-    explanation: Option<Option<Explanation>>,
+    /// `None` of all explanations together.
+    explanation: Option<Told>,
     /// The smaller one of the group's and of its mirror's.
     what: (Kind, (u16, u16), Shape),
 }
@@ -96,7 +101,7 @@ impl<'a> Unit<'a> {
         let unit = Self {
             part: *part,
             pattern,
-            explanation: family.is_none().then_some(*explanation),
+            explanation: family.is_none().then_some(Told(*explanation)),
             what: what(&place).min(what(&place.mirrored())),
         };
         Some((unit, sums))

@@ -257,6 +257,9 @@ mod tests {
         );
     }
 
+    const EACH: usize = VALUES / 2;
+    const FULL: usize = VALUES_IN_ALL / (2 * EACH);
+
     #[test]
     fn all_groups_together_are_bounded_and_what_is_known_is_still_recognized() {
         let mut memory = Memory::default();
@@ -271,8 +274,6 @@ mod tests {
             (memory.values, counts)
         };
         // As many values as all may have, in groups of which each has room left.
-        const EACH: usize = VALUES / 2;
-        const FULL: usize = VALUES_IN_ALL / (2 * EACH);
         for group in 0..FULL + 2 {
             for value in 0..EACH as u64 {
                 see(group, value, 0);

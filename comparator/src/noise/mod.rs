@@ -17,11 +17,12 @@
 
 pub mod class;
 pub mod excused;
+mod group_place;
 pub mod hidden;
 pub mod memory;
 pub mod proof;
 pub mod shape;
-mod sums;
+pub(crate) mod sums;
 
 mod place;
 pub(crate) mod untold;

@@ -11,9 +11,11 @@
 //! are not told from words by how they look, only by their alphabet and length. Eight digits may be eight hexadecimal
 //! ones, so the two sides of a pair are looked at together.
 
+mod form;
 mod label;
 mod letters;
 mod pieces;
+mod skeleton;
 mod text;
 mod words;
 

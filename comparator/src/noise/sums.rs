@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence, add_counts};
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::sampling::sample;
 
@@ -110,4 +110,9 @@ impl GroupSums {
             (first, second.1)
         }
     }
+}
+
+/// How many are of one class.
+pub(crate) fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
+    classes.get(&class).copied().unwrap_or(0)
 }

@@ -19,8 +19,8 @@ use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 
-use super::excused::of_class;
 use super::shape::Shape;
+use super::sums::of_class;
 
 /// Rechecks in which the candidate alone moved: by chance so many come once in 128 times.
 const TOLD: u64 = 7;
@@ -57,7 +57,7 @@ pub(crate) fn is_asked(counts: &Counts) -> bool {
 }
 
 fn is_untold(group: &GroupEvidence) -> bool {
-    let may_move = (group.group.shape.parse::<Shape>()).is_ok_and(|shape| shape.may_move());
+    let may_move = (group.group.shape.parse::<Shape>()).is_ok_and(Shape::may_move);
     let of = |class| of_class(&group.classes, class);
     may_move
         && of(MismatchClass::Confirmed) == 0

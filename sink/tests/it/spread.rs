@@ -80,9 +80,9 @@ fn check(mut store: impl FnMut() -> StoreConfig) {
     assert_eq!(found(&uneven), [(Targets, 8), (Even, 200)].into());
 
     // Seven days with today, and one before.
-    let month: [Row; 8] = std::array::from_fn(|ago| {
+    let month: [Row; 8] = [0, 1, 2, 3, 4, 5, 6, 7].map(|ago| {
         let above = if ago == 7 { 0 } else { 3 };
-        (ago as i64, 3_600, 1, 10, 10, above)
+        (ago, 3_600, 1, 10, 10, above)
     });
     let lately = [
         (Targets, 32),

@@ -4,7 +4,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::side::Side;
 use parity_schemas::verdict::{Finding, Kind, Part};
 
-use super::spots::class_of_spots;
+use super::spot::class_of_spots;
 use crate::comparator::Comparison;
 use crate::noise::place::{Likeness, Motion, is_membership, motion, overlap};
 use crate::noise::value::Ordered;

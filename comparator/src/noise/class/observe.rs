@@ -7,7 +7,7 @@ use parity_schemas::verdict::{Finding, Kind, Part};
 
 use super::look::SecondLook;
 use super::orders::Orders;
-use super::spots::{PART_OF_SPOT, Spot};
+use super::spot::{PART_OF_SPOT, Spot};
 use crate::noise::shape::{Shape, ValueShape};
 use crate::noise::value::Ordered;
 

@@ -4,22 +4,15 @@
 //! equal but for numbers and ids is looked at number by number and id by id: each is a place of its own ([`Spot`]), with the
 //! values of all four answers. Texts that cannot be laid over each other have none, and are looked at as a whole.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use parity_schemas::record::MismatchClass;
 use parity_schemas::side::{Excerpt, Side};
 use parity_schemas::verdict::{Finding, Part};
 
 use super::look::SecondLook;
+use super::spot::Spot;
 use crate::comparator::Comparison;
 use crate::noise::shape::{Shape, ValueShape, changed_lines, spots, unquoted};
-use crate::noise::value::Ordered;
-
-/// The values of one place within a text: of the legacy and the candidate, first and second.
-pub(super) type Spot = [Side; 4];
-/// What the values of a spot are read as: they have no quotes.
-pub(super) const PART_OF_SPOT: Part = Part::Header;
 
 impl SecondLook<'_> {
     /// The places within the text that a finding is about where any of the four answers differs; `None` if it is about no
@@ -82,31 +75,4 @@ fn text_of(part: Part, side: &Side) -> Option<String> {
     } else {
         Some(text.clone())
     }
-}
-
-/// The gravest class of the places in which the first answers differ, by the same table as everything else.
-pub(super) fn class_of_spots(spots: &[Spot]) -> Option<MismatchClass> {
-    let differs_elsewhere = spots
-        .iter()
-        .any(|[l1, c1, l2, c2]| l1 == c1 && l1 == l2 && l2 != c2);
-    let of_spot = |[l1, c1, l2, c2]: &Spot| match (l1 != l2, l2 != c2) {
-        (true, true) => MismatchClass::Noise,
-        (false, true) => MismatchClass::Confirmed,
-        (false, false) => MismatchClass::Unstable,
-        (true, false) if c1 != l2 && !is_between(l1, c1, l2) => MismatchClass::Unstable,
-        (true, false) if differs_elsewhere => MismatchClass::Unconfirmed,
-        (true, false) => MismatchClass::Transient,
-    };
-    let differing = spots.iter().filter(|[l1, c1, ..]| l1 != c1);
-    differing.map(of_spot).min()
-}
-
-/// Whether a number or time is between two others.
-fn is_between(from: &Side, at: &Side, to: &Side) -> bool {
-    let of = |side| Ordered::of(PART_OF_SPOT, side);
-    let orders = || {
-        let (from, at, to) = (of(from)?, of(at)?, of(to)?);
-        Some((at.compare(&from)?.order, to.compare(&at)?.order))
-    };
-    orders().is_some_and(|(first, last)| first == last && first != Ordering::Equal)
 }

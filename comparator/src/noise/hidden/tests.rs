@@ -93,8 +93,8 @@ fn what_was_seen_in_any_group_is_counted_in_all() {
 fn of_little_no_more_may_hide_than_there_is() {
     let groups = [group("q", 1_000, &[])];
     assert!((of_route(&groups, 3) - 3.0 / COMPARED as f64).abs() < 1e-12);
-    assert_eq!(of_route(&groups, 0), 0.0);
-    assert_eq!(of_route(&[], 100), 0.0);
+    assert!(of_route(&groups, 0).abs() < 1e-12);
+    assert!(of_route(&[], 100).abs() < 1e-12);
     let open = group("few", 30, &[]);
     assert_eq!((open.state, hidden(&[open])), (NoiseState::Open, 0.0));
 }
@@ -126,6 +126,9 @@ fn a_place_and_its_mirror_share_what_they_hide() {
 /// the bound is wrong as rarely as it says.
 #[test]
 fn faults_that_go_together_or_by_turns_are_bounded_alike() {
+    const GROUPS: usize = 8;
+    const RECHECKS: u64 = 800;
+    const RUNS: u32 = 600;
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut random = || {
         state ^= state << 13;
@@ -133,9 +136,6 @@ fn faults_that_go_together_or_by_turns_are_bounded_alike() {
         state ^= state << 17;
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
-    const GROUPS: usize = 8;
-    const RECHECKS: u64 = 800;
-    const RUNS: u32 = 600;
     // Of the exchanges, with a fault in one group each, in all at once, or in one group only.
     for (rate, each) in [
         (0.004, "turns"),

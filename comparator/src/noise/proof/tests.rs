@@ -41,7 +41,7 @@ fn each_fault_is_told_by_its_name() {
         (
             "status→status",
             &[][..],
-            "what differs is status→status, which is never taken for noise",
+            "what differs is status→status, which is never taken for noise: write a rule if it may differ",
         ),
         (
             "uuid→uuid",

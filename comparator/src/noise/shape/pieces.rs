@@ -6,8 +6,9 @@
 //!
 //! It does not see that a token is another kind of token: that its letters are others, or that it is a little shorter.
 
+use super::form::{is_of_word, run, value_at};
 use super::letters::{self, Reading};
-use super::text::{ID, is_of_word, run, skeleton, value_at};
+use super::skeleton::{ID, skeleton};
 
 /// Shortest run that may be a token.
 const SHORTEST_TOKEN: usize = 8;
@@ -120,8 +121,9 @@ fn push_parts(runs: [&str; 4], spots: &mut Vec<[String; 4]>) {
     if !is_one {
         return push_spot(runs, spots);
     }
-    for at in 0..parts[0].len() {
-        push_spot([0, 1, 2, 3].map(|run: usize| parts[run][at]), spots);
+    let [one, two, three, four] = &parts;
+    for (((one, two), three), four) in one.iter().zip(two).zip(three).zip(four) {
+        push_spot([one, two, three, four], spots);
     }
 }
 

@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn of_a_long_window_the_last_seven_days_are_also_told_apart() {
-        let days: [_; 30] = std::array::from_fn(|day| (1, day as i64 + 1, 100, 20));
+        let days: Vec<_> = (1..=30).map(|day| (1, day, 100, 20)).collect();
         let lately = [
             "lately 700",
             "lately_asked 140",

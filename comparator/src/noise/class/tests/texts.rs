@@ -21,6 +21,7 @@ fn page(token: &str, price: &str, state: &str, rest: &str) -> String {
 }
 
 /// Legacy first and second, candidate first and second.
+#[expect(clippy::needless_pass_by_value, reason = "they are made for one call")]
 fn pages(pages: [String; 4]) -> Rechecked {
     let [l1, l2, c1, c2] = &pages;
     recheck_of([(200, l1), (200, l2)], [(200, c1), (200, c2)])
@@ -102,7 +103,7 @@ fn case_5_many_lines_and_long_ones_stay_a_text() {
 
 #[test]
 fn case_6_a_wrong_number_in_a_sentence_with_an_id_is_confirmed() {
-    let ids = [ONE, TWO, THREE, FOUR].map(|body| &body[7..43]);
+    let ids = [ONE, TWO, THREE, FOUR].map(|body| body.get(7..43).expect("an id"));
     let text = |id: &str, total: &str| format!("{{\"m\":\"{id} costs {total} EUR\"}}");
     let [l1, l2, c1, c2] = ids;
     let class = |texts: [String; 4]| pages(texts).class;
