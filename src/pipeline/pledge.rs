@@ -177,12 +177,12 @@ impl Pledge {
 
 /// Why rechecks of others say nothing of a mismatch whose own ended so. What a budget refused is a sample.
 fn unasked(events: &[RecheckEvent]) -> Option<Unasked> {
-    let why = events.iter().filter_map(|event| match event {
+    let mut why = events.iter().rev().filter_map(|event| match event {
         RecheckEvent::RefusedMethod => Some(Unasked::Never),
         RecheckEvent::RefusedPaused | RecheckEvent::Failed => Some(Unasked::Unheard),
         _ => None,
     });
-    why.last()
+    why.next()
 }
 
 impl Drop for Pledge {

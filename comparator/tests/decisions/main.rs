@@ -11,6 +11,7 @@ mod traffic;
 
 use parity_comparator::bounds::{Seen, lower, needed};
 use parity_schemas::evidence::{Bound, Thresholds};
+use std::fmt::Write as _;
 
 use table::Table;
 use traffic::{Route, Runs, simulate};
@@ -146,10 +147,12 @@ fn routes_that_come_one_after_the_other_make_a_wrong_fail_no_more_likely() {
     for rate in [0.01, 0.1] {
         for routes in [1, 5, 20, 100] {
             let [even, decided] = late::until_fail(runs() / 2, routes, rate, &thresholds);
-            text.push_str(&format!(
-                "{routes:>6}  {:>7.0} %  {even:>22}  {decided:>10}\n",
-                rate * 100.0
-            ));
+            let rate = rate * 100.0;
+            writeln!(
+                text,
+                "{routes:>6}  {rate:>7.0} %  {even:>22}  {decided:>10}"
+            )
+            .expect("memory");
             assert!(decided < 2 * even + 20, "{routes} {rate}: {even} {decided}");
         }
     }

@@ -200,7 +200,7 @@ impl World {
                 self.counter += 1 + self.random.below(3);
                 (self.counter.cast_signed() + bias).to_string()
             }
-            (Noise::Page, fault) => return self.page(target, time, fault),
+            (Noise::Page, fault) => self.page(target, time, fault),
             (Noise::Ties | Noise::Order, Fault::Sorted(sort)) => self.list(sort),
             (Noise::Ties, _) => self.list(Sort::Price),
             (Noise::Order, Fault::Constant) => "[0,1,2,3,4,5,6,7]".to_owned(),

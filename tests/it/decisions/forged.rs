@@ -45,12 +45,10 @@ fn leaves(place: &str, value: &Value, found: &mut Vec<(String, Value)>) {
         // Times and ids stay times and ids.
         Value::String(text) => match text.rfind(|digit: char| digit.is_ascii_digit()) {
             Some(at) => {
-                let other = if text[at..].starts_with('7') {
-                    "8"
-                } else {
-                    "7"
-                };
-                json!(format!("{}{other}{}", &text[..at], &text[at + 1..]))
+                let (begin, rest) = text.split_at(at);
+                let (digit, end) = rest.split_at(1);
+                let other = if digit == "7" { "8" } else { "7" };
+                json!(format!("{begin}{other}{end}"))
             }
             None if text == "pass" => json!("fail"),
             None => json!(format!("{text}!")),

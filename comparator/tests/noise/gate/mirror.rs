@@ -1,6 +1,7 @@
 //! A mirror and its store: requests to both services, compared, asked again within a budget, and counted as tallies are.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use http::Method;
@@ -142,7 +143,7 @@ impl Mirror {
             place < 0.0
         });
         *picked
-            .or(there().last())
+            .or(there().next_back())
             .expect("one is there from the begin")
     }
 
@@ -188,8 +189,9 @@ impl Mirror {
                 (time, apart),
                 legacy_first,
             );
-            legacy.push_str(&format!(",\"f{at}\":{one}"));
-            candidate.push_str(&format!(",\"f{at}\":{other}"));
+            for (fields, value) in [(&mut legacy, one), (&mut candidate, other)] {
+                write!(fields, ",\"f{at}\":{value}").expect("memory");
+            }
         }
         let name = |fault| match fault {
             Fault::None => format!("name of {target}"),
@@ -239,6 +241,7 @@ impl Mirror {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one mismatch from begin to end")]
     fn count(&mut self, route: &Route, target: u64, time: i64, first: &Pair) {
         let (method, request) = (Method::GET, FieldLines::default());
         let at = Timestamp::from_micros(time);
@@ -324,6 +327,10 @@ impl Mirror {
             let rechecked = recheck(&mut self.comparator, &compared, &answers, &hash);
             class = rechecked.class;
             let counted = self.counted.entry(route.name).or_default();
+            if rechecked.is_between {
+                let events = &mut counted.evidence.counts.rechecks;
+                *events.entry(RecheckEvent::Between).or_default() += 1;
+            }
             for seen in &rechecked.groups {
                 let name = group(&compared.findings[seen.findings[0]]).fingerprint;
                 if seen.class == MismatchClass::Unconfirmed {
