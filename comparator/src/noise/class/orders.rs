@@ -151,6 +151,6 @@ mod tests {
             assert!(orders(lists).is_none(), "{lists:?}");
         }
         let many = format!("[{}0]", "1,".repeat(ELEMENTS));
-        assert!(orders([&many; 4].map(|list| list.as_str())).is_none());
+        assert!(orders([&many; 4].map(String::as_str)).is_none());
     }
 }
