@@ -232,6 +232,7 @@ mod tests {
             ("min-distinct", "1.5"),
             ("noise", "no"),
             ("max-transient", "2"),
+            ("max-hidden", "2"),
         ] {
             let wrong = part(name).check(text).expect_err(text);
             let given = text.rsplit('=').next().unwrap_or(text);

@@ -15,7 +15,7 @@ use parity_schemas::watermark::Standing;
 
 use super::{Asked, METHOD, decide_with};
 use crate::noise::excused::{self, Found, of_class};
-use crate::noise::hidden;
+use crate::noise::{hidden, untold};
 
 /// What a document says without any proof in it: places, `*` for any name or number of one and `**` for all below, and what
 /// they are in words. A change there is seen if anything follows from it, and otherwise only beside a store.
@@ -169,7 +169,7 @@ pub fn differences(stored: &Decision, again: &Decision) -> Vec<String> {
     let mut found = differing(stored, again);
     let weight = |found: &Difference| {
         let first = |name: &&str| found.place.starts_with(*name);
-        FIRST.iter().position(|name| first(&name))
+        FIRST.iter().position(first)
     };
     found.sort_by_key(|found| weight(found).unwrap_or(FIRST.len()));
     let told = found.iter();
@@ -209,7 +209,14 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
                 own.excused.noise
             ));
         }
-        if own.excused.open > proven.saturating_add(count(NoiseState::Open)).min(left) {
+        // What is not told yet is in no list; it is not confirmed.
+        let untold = if untold::is_asked(&own.counts) {
+            left.saturating_sub(of_class(&own.counts.classes, MismatchClass::Confirmed))
+        } else {
+            0
+        };
+        let may_be = proven.saturating_add(count(NoiseState::Open)).max(untold);
+        if own.excused.open > may_be.min(left) {
             told.push(format!(
                 "{name}: {} mismatches may be noise, which is more than the groups that may be have",
                 own.excused.open

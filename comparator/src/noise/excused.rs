@@ -4,8 +4,8 @@
 //! found to be transient needs no proof; its groups were looked at one by one ([`super::class`]).
 //!
 //! A group that looks like noise and is not proven yet counts, so that nothing passes by it. But nothing fails by it
-//! either: who asks too early would be told that a service differs from itself. That holds only while rechecks say so:
-//! without any, or once they say something else, it counts both ways.
+//! either: who asks too early would be told that a service differs from itself. That holds only while rechecks say so, or
+//! until they say anything ([`super::untold`]): once they say something else, it counts both ways.
 //!
 //! Two clocks are now and then "the same time cut to fewer digits", two numbers rounded, by chance. Such groups differ only
 //! in their explanation and are rare, so that alone they would wait for their rechecks for ever. A group is noise also if
@@ -21,9 +21,9 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{Counts, Group};
 use parity_schemas::verdict::Kind;
 
-use super::hidden;
 use super::proof::{GroupSums, Proof, prove};
 use super::shape::Shape;
+use super::{hidden, untold};
 
 /// What was found in some evidence.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,16 +70,25 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
             (name, group)
         })
         .collect();
+    let untold = untold::groups(evidence);
     for set in &evidence.sets {
-        let members = set.fingerprints.iter();
-        let members = members.map(|name| states.get(&(set.route.as_str(), name.as_str())));
-        let Some(members) = members.collect::<Option<Vec<_>>>() else {
-            continue;
-        };
         let all: u64 = set.classes.values().sum();
         // Those do not count by their class already.
         let count = all - of_class(&set.classes, MismatchClass::Transient);
         let never = set.never_asked.min(count);
+        let members = set.fingerprints.iter();
+        let members = members.map(|name| states.get(&(set.route.as_str(), name.as_str())));
+        let Some(members) = members.collect::<Option<Vec<_>>>() else {
+            let mut names = set.fingerprints.iter();
+            let may_be = names.all(|name| {
+                let name = (set.route.as_str(), name.as_str());
+                states.contains_key(&name) || untold.contains(&name)
+            });
+            if may_be && count > never {
+                found.routes.entry(&set.route).or_default().open += count - never;
+            }
+            continue;
+        };
         let excused = found.routes.entry(&set.route).or_default();
         if members.is_empty() || count == 0 {
             continue;

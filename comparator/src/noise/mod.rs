@@ -8,6 +8,7 @@
 //! - [`memory`] turns what was seen in them into counts that add up, over exchanges, processes and days;
 //! - [`proof`] says from the sums whether a group is noise, or why that is not shown;
 //! - [`hidden`] bounds what may hide in all noise of a route together;
+//! - [`untold`] says of which groups nothing is known yet;
 //! - [`excused`] adds up the exchanges that do not count because of it.
 //!
 //! What is counted never depends on what was proven before, so a proof that comes late clears what was counted earlier,
@@ -23,4 +24,5 @@ pub mod shape;
 mod sums;
 
 mod place;
+pub(crate) mod untold;
 mod value;

@@ -1,7 +1,7 @@
 //! Counts under earlier rules that still hold, added alike from every store; and those that are left out, with the reason.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parity_schemas::evidence::Evidence;
 use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
@@ -22,10 +22,12 @@ use crate::support::{Store, fill, group, identity, matched, with_tables};
 
 const SECOND: i64 = 1_000_000;
 
-/// Seconds after a minute that is six minutes ago.
+/// Six minutes ago, the same for as long as a test takes.
+static MINUTE: LazyLock<i64> = LazyLock::new(|| Timestamp::now().as_micros() / (60 * SECOND) - 6);
+
+/// Seconds after that minute.
 fn at(second: i64) -> Timestamp {
-    let minute = Timestamp::now().as_micros() / (60 * SECOND) - 6;
-    Timestamp::from_micros((minute * 60 + second) * SECOND)
+    Timestamp::from_micros((*MINUTE * 60 + second) * SECOND)
 }
 
 fn of_rules(rules: &str) -> Identity {

@@ -354,12 +354,14 @@ impl Mirror<'_> {
 
     /// Waits until a store has every received request, settled, and gives its report.
     ///
-    /// Through Kafka and into `ClickHouse`, counts of requests and counts of groups come in inserts of their own, the
-    /// groups last; so the groups are waited for, too.
+    /// Through Kafka and into `ClickHouse`, counts of requests, of groups and of sets come in inserts of their own; so all
+    /// of them are waited for.
     pub(crate) fn settled_in(&self, store: &str, received: u64) -> Report {
         self.reported(store, |report| {
             let settled = report.count("received") == received && report.settled() == received;
-            settled && report.grouped() >= report.count("mismatch")
+            let differ = report.count("mismatch");
+            let transient = report.0["classes"]["transient"].as_u64().unwrap_or(0);
+            settled && report.grouped() >= differ && report.in_sets() >= differ - transient
         })
     }
 

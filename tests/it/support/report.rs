@@ -28,6 +28,16 @@ impl Report {
         groups.filter_map(|group| group["count"].as_u64()).sum()
     }
 
+    /// Mismatches over all sets of groups: each is in one, unless all of its differences are transient.
+    pub(crate) fn in_sets(&self) -> u64 {
+        let sets = self.0["sets"].as_array().into_iter().flatten();
+        let classes = sets.filter_map(|set| set["classes"].as_object());
+        classes
+            .flat_map(|classes| classes.values())
+            .filter_map(Value::as_u64)
+            .sum()
+    }
+
     /// `route part pattern kind explanation` of every group, also of those that coincide with another, sorted.
     pub(crate) fn groups(&self) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();

@@ -14,7 +14,7 @@ use parity_schemas::evidence::{GroupEvidence, RouteEvidence, SetEvidence};
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldLines;
 use parity_schemas::histogram::bucket;
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, add_counts};
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{Counts, Group};
 use parity_schemas::targets::{DistinctTargets, FrequentTargets};
@@ -301,7 +301,14 @@ impl Mirror {
         }
         let mut class = MismatchClass::Unconfirmed;
         let mut of_groups: BTreeMap<String, MismatchClass> = BTreeMap::new();
-        if self.budget.takes(&names, time) {
+        let takes = self.budget.takes(&names, time);
+        let event = if takes {
+            RecheckEvent::Asked
+        } else {
+            RecheckEvent::RefusedRate
+        };
+        *counted.evidence.counts.rechecks.entry(event).or_default() += 1;
+        if takes {
             self.rechecks += 1;
             counted.rechecks += 1;
             let order = counted.rechecks.is_multiple_of(2);

@@ -233,13 +233,13 @@ fn faults(scenario: &Scenario, runs: &[Run]) -> Vec<String> {
     if is_more(passes) || (never_passes && passes > 0) || any_pass {
         faults.push("it passes wrongly");
     }
-    if is_more(fails) {
+    if is_more(fails) || (scenario.must == Must::NotFail && fails * UNLUCKY > all) {
         faults.push("it fails wrongly");
     }
     let wanted = match scenario.must {
         Must::Pass => Some(Outcome::Pass),
         Must::Fail => Some(Outcome::Fail),
-        Must::NotPass | Must::Any => None,
+        Must::NotPass | Must::NotFail | Must::Any => None,
     };
     let ended = runs.iter().filter(|run| run.last == wanted).count() as u64;
     if wanted.is_some() && (all - ended) * UNLUCKY > all {

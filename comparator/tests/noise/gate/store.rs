@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parity_comparator::redact::rules_text;
+use parity_comparator::redact::{RedactConfig, rules_text};
 use parity_comparator::rules::{Rules, redecide};
 use parity_schemas::evidence::carried::{CarriedRules, Fate, RouteCounted, RulesCounted};
 use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence, SetEvidence, Window};
@@ -21,7 +21,7 @@ pub(super) struct Former {
 fn known(rules: &Rules) -> RulesCounted {
     RulesCounted {
         hash: rules.hash().to_owned(),
-        texts: vec![rules_text(rules)],
+        texts: vec![rules_text(rules, &RedactConfig::default())],
     }
 }
 
