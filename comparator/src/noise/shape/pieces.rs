@@ -115,15 +115,14 @@ pub(in crate::noise) fn spots(texts: [&str; 4]) -> Option<Vec<[String; 4]>> {
 /// Adds the parts of runs that can be laid over each other, or else the runs.
 fn push_parts(runs: [&str; 4], spots: &mut Vec<[String; 4]>) {
     let skeletons = runs.map(skeleton);
-    let parts = runs.map(parts);
+    let [l1, c1, l2, c2] = runs.map(parts);
     let is_one = skeletons.iter().all(|other| *other == skeletons[0])
-        && parts.iter().all(|other| other.len() == parts[0].len());
+        && [&c1, &l2, &c2].iter().all(|other| other.len() == l1.len());
     if !is_one {
         return push_spot(runs, spots);
     }
-    let [one, two, three, four] = &parts;
-    for (((one, two), three), four) in one.iter().zip(two).zip(three).zip(four) {
-        push_spot([one, two, three, four], spots);
+    for (((l1, c1), l2), c2) in l1.iter().zip(c1).zip(l2).zip(c2) {
+        push_spot([*l1, c1, l2, c2], spots);
     }
 }
 

@@ -21,9 +21,8 @@ fn page(token: &str, price: &str, state: &str, rest: &str) -> String {
 }
 
 /// Legacy first and second, candidate first and second.
-#[expect(clippy::needless_pass_by_value, reason = "they are made for one call")]
-fn pages(pages: [String; 4]) -> Rechecked {
-    let [l1, l2, c1, c2] = &pages;
+fn pages(pages: &[String; 4]) -> Rechecked {
+    let [l1, l2, c1, c2] = pages;
     recheck_of([(200, l1), (200, l2)], [(200, c1), (200, c2)])
 }
 
@@ -33,7 +32,7 @@ fn usual(token: &str) -> String {
 
 #[test]
 fn case_1_a_page_that_differs_by_its_token_alone_may_be_noise() {
-    let found = pages(TOKENS.map(usual));
+    let found = pages(&TOKENS.map(usual));
     assert_eq!(found.class, MismatchClass::Noise);
     let group = &found.groups[0];
     assert_eq!(group.shape.to_string(), "pattern→pattern");
@@ -45,12 +44,12 @@ fn case_1_a_page_that_differs_by_its_token_alone_may_be_noise() {
 fn case_2_a_changed_price_beside_a_token_is_confirmed() {
     let [l1, l2, c1, c2] = TOKENS;
     let wrong = |token| page(token, "12.51", "paid", "");
-    let found = pages([usual(l1), usual(l2), wrong(c1), wrong(c2)]);
+    let found = pages(&[usual(l1), usual(l2), wrong(c1), wrong(c2)]);
     assert_eq!(found.class, MismatchClass::Confirmed);
     assert_eq!(found.groups[0].observation.own, Some(Ordering::Greater));
     assert_eq!(found.groups[0].observation.order, Some(Ordering::Greater));
     // It is wrong once.
-    let found = pages([usual(l1), usual(l2), wrong(c1), usual(c2)]);
+    let found = pages(&[usual(l1), usual(l2), wrong(c1), usual(c2)]);
     assert_eq!(found.class, MismatchClass::Unstable);
 }
 
@@ -60,26 +59,26 @@ fn case_3_a_word_or_a_line_that_differs_makes_it_a_text() {
     let word = |token| page(token, "12.50", "open", "");
     let line = |token| page(token, "12.50", "paid", "<p>Thank you</p>\n");
     for wrong in [word, line] {
-        let found = pages([usual(l1), usual(l2), wrong(c1), wrong(c2)]);
+        let found = pages(&[usual(l1), usual(l2), wrong(c1), wrong(c2)]);
         assert_eq!(found.class, MismatchClass::Confirmed);
         let shape = found.groups[0].shape;
         assert_eq!(shape.to_string(), "text-body→text-body");
         assert!(!shape.may_be_noise());
     }
     // Only the second time.
-    let found = pages([usual(l1), usual(l2), usual(c1), word(c2)]);
+    let found = pages(&[usual(l1), usual(l2), usual(c1), word(c2)]);
     assert_eq!(found.class, MismatchClass::Confirmed);
 }
 
 #[test]
 fn case_4_a_token_that_stays_the_same_or_is_an_error_is_told() {
     let [l1, l2, c1, c2] = TOKENS;
-    let found = pages([usual(l1), usual(l2), usual(c1), usual(c1)]);
+    let found = pages(&[usual(l1), usual(l2), usual(c1), usual(c1)]);
     let observation = &found.groups[0].observation;
     assert_eq!(observation.own, Some(Ordering::Greater));
     assert_eq!(observation.candidate_values.len(), 1);
     let error = |_| usual("no token: not signed in");
-    let found = pages([usual(l1), usual(l2), error(c1), error(c2)]);
+    let found = pages(&[usual(l1), usual(l2), error(c1), error(c2)]);
     assert_eq!(found.class, MismatchClass::Confirmed);
     assert!(!found.groups[0].shape.may_be_noise());
 }
@@ -91,13 +90,13 @@ fn case_5_many_lines_and_long_ones_stay_a_text() {
         format!("<html>\n{}</html>\n", lines.concat())
     };
     let shape = |count| {
-        let found = pages(TOKENS.map(|token| lines(token, count)));
+        let found = pages(&TOKENS.map(|token| lines(token, count)));
         found.groups[0].shape.to_string()
     };
     assert_eq!(shape(60), "pattern→pattern");
     assert_eq!(shape(70), "text-body→text-body");
     let long = |token: &str| format!("<p>{}</p><b>{token}</b>\n", "a ".repeat(1_000));
-    let found = pages(TOKENS.map(|token| format!("<html>\n{}</html>\n", long(token))));
+    let found = pages(&TOKENS.map(|token| format!("<html>\n{}</html>\n", long(token))));
     assert_eq!(found.groups[0].shape.to_string(), "text-body→text-body");
 }
 
@@ -106,7 +105,7 @@ fn case_6_a_wrong_number_in_a_sentence_with_an_id_is_confirmed() {
     let ids = [ONE, TWO, THREE, FOUR].map(|body| body.get(7..43).expect("an id"));
     let text = |id: &str, total: &str| format!("{{\"m\":\"{id} costs {total} EUR\"}}");
     let [l1, l2, c1, c2] = ids;
-    let class = |texts: [String; 4]| pages(texts).class;
+    let class = |texts: [String; 4]| pages(&texts).class;
     let right = |id| text(id, "12.50");
     assert_eq!(class(ids.map(right)), MismatchClass::Noise);
     assert_eq!(
@@ -129,7 +128,7 @@ fn case_6_a_wrong_number_in_a_sentence_with_an_id_is_confirmed() {
 #[test]
 fn case_7_a_number_with_a_unit_is_a_number_and_no_token() {
     let text = |took: &str| format!("{{\"m\":\"took {took} and more\"}}");
-    let found = pages(["12.345ms", "9.117ms", "20.1ms", "8.345ms"].map(text));
+    let found = pages(&["12.345ms", "9.117ms", "20.1ms", "8.345ms"].map(text));
     let seen = &found.groups[0].observation;
     assert_eq!(found.groups[0].shape.to_string(), "pattern→pattern");
     assert_eq!(seen.order, Some(Ordering::Less));
