@@ -1,7 +1,8 @@
 //! What a process remembers of the values of a group, so that one look can be compared with those before.
 //!
 //! Values and targets are remembered by keyed hashes and never leave; what leaves are counts. All is bounded: beyond its
-//! bounds a group forgets the oldest values, of both services alike, and a fault that begins late is still recognized.
+//! bounds a group forgets the values that were not seen for longest, of both services alike, so that a fault that begins late
+//! is still recognized.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -14,12 +15,12 @@ use super::class::Observation;
 /// Groups that are remembered; what is known of more is not counted. About as many as a tally holds.
 const GROUPS: usize = 1_024;
 /// Values of each service that a group remembers: a constant shows in a handful, one of a thousand values in some ten
-/// thousand. 180 KiB for a group at most.
+/// thousand. 300 KiB for a group at most.
 const VALUES: usize = 2_048;
-/// Values that all groups remember: 12 MiB. Sixty-four groups may have all of theirs; a service rarely has as many fields that
+/// Values that all groups remember: 19 MiB. Sixty-four groups may have all of theirs; a service rarely has as many fields that
 /// differ in each answer.
 const VALUES_IN_ALL: usize = 64 * 2 * VALUES;
-/// Values of each service that a group may remember even then: with all groups, 4 MiB more. A constant in every answer shows in
+/// Values of each service that a group may remember even then: with all groups, 5 MiB more. A constant in every answer shows in
 /// three.
 const LEAST_VALUES: usize = 32;
 /// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
@@ -51,30 +52,48 @@ struct Known {
     motion: Option<i32>,
 }
 
-/// Values of one service.
+/// Values of one service. Of too many, the one is forgotten that was not seen for longest, so that what repeats stays.
 #[derive(Default)]
 struct Values {
     shown: HashMap<u64, Shown>,
-    /// The same, the oldest first.
-    order: VecDeque<u64>,
+    /// Each value as often as it was seen, with the number of the sighting; only its last one counts.
+    order: VecDeque<(u64, u64)>,
+    sightings: u64,
 }
 
 impl Values {
-    /// Takes in a value; of more than `most` forgets the oldest.
+    fn len(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Takes in a value; there are at most so many.
     fn learn(&mut self, value: u64, time: Timestamp, most: usize) {
+        self.sightings += 1;
+        let last = self.sightings;
         if let Some(shown) = self.shown.get_mut(&value) {
             shown.times = shown.times.saturating_add(1);
-            return;
-        }
-        if self.order.len() >= most
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.shown.remove(&oldest);
-        }
-        if self.order.len() < most {
+            shown.last = last;
+        } else {
+            while self.len() >= most.max(1)
+                && let Some((oldest, number)) = self.order.pop_front()
+            {
+                if self
+                    .shown
+                    .get(&oldest)
+                    .is_some_and(|shown| shown.last == number)
+                {
+                    self.shown.remove(&oldest);
+                }
+            }
             let (first, times) = (time, 1);
-            self.shown.insert(value, Shown { first, times });
-            self.order.push_back(value);
+            self.shown.insert(value, Shown { first, times, last });
+        }
+        self.order.push_back((value, last));
+        if self.order.len() > 2 * self.len().max(LEAST_VALUES) {
+            let shown = &self.shown;
+            let is_last = |(value, number): &(u64, u64)| shown[value].last == *number;
+            self.order
+                .retain(|seen| shown.contains_key(&seen.0) && is_last(seen));
         }
     }
 }
@@ -84,6 +103,8 @@ struct Shown {
     /// When first.
     first: Timestamp,
     times: u32,
+    /// The number of the last sighting.
+    last: u64,
 }
 
 impl Memory {
@@ -176,14 +197,14 @@ impl Memory {
 
 impl Known {
     fn values(&self) -> usize {
-        self.legacy.order.len() + self.candidate.order.len()
+        self.legacy.len() + self.candidate.len()
     }
 
     fn learn(&mut self, seen: &Observation, time: Timestamp, are_all_full: bool) {
         // Both may have as many: who forgets more would repeat less. Where all groups together are full, a group keeps what
         // it has, or a little if it is new.
         let most = if are_all_full {
-            let longest = self.legacy.order.len().max(self.candidate.order.len());
+            let longest = self.legacy.len().max(self.candidate.len());
             longest.clamp(LEAST_VALUES, VALUES)
         } else {
             VALUES
@@ -250,11 +271,35 @@ mod tests {
             memory.count(&format!("g{value}"), &none, 0, time);
         }
         let known = &memory.groups["f"];
-        assert!(known.candidate.order.len() == VALUES && known.legacy.order.len() == VALUES);
+        assert!(known.candidate.len() == VALUES && known.legacy.len() == VALUES);
         assert_eq!(
             (known.targets.len(), memory.groups.len()),
             (TARGETS, GROUPS)
         );
+    }
+
+    #[test]
+    fn what_begins_late_and_repeats_is_recognized_among_fresh_values_however_fast_they_come() {
+        let mut memory = Memory::default();
+        let mut repeats = 0;
+        for number in 0..40_000_u64 {
+            let is_constant = number > 20_000 && number % 50 == 0;
+            let candidate = if is_constant { 1 } else { 1_000_000 + number };
+            let observation = Observation {
+                legacy_values: vec![2_000_000 + 2 * number, 2_000_001 + 2 * number],
+                candidate_values: vec![candidate, 5_000_000 + number],
+                ..Observation::default()
+            };
+            // A thousand in a second: all that is remembered is of the last one.
+            let time = Timestamp::from_micros(i64::try_from(number).expect("few") * 1_000);
+            let counts = memory.count("f", &observation, number, time);
+            repeats += u64::from(counts.contains_key(&RecheckEvidence::CandidateRepeats));
+            assert!(!counts.contains_key(&RecheckEvidence::LegacyRepeats));
+        }
+        // But for those of its first two seconds.
+        assert_eq!(repeats, 400 - 41);
+        let known = &memory.groups["f"];
+        assert!(known.candidate.order.len() <= 2 * VALUES + 1);
     }
 
     const EACH: usize = VALUES / 2;
