@@ -72,9 +72,12 @@ vocabulary! {
         Even = "even" => "rechecks that would say as much if they were spread evenly",
         /// A mismatch about which the configuration never asks again.
         NeverAsked = "never_asked" => "mismatches about which is never asked again, by the configuration",
-        /// A mismatch at a moment, or to a request, that rechecks leave out for a reason that may be that of a fault, too: they
-        /// were paused, a second answer failed, or so many came at once that hardly any was asked about.
-        Unheard = "unheard" => "mismatches while rechecks were paused or failed, or in a burst, of which they say nothing",
+        /// A mismatch at a moment that rechecks leave out for a reason that may be that of a fault, too: they were paused, too much
+        /// waited, or so many came at once that hardly any was asked about.
+        Unheard = "unheard" => "mismatches while rechecks were paused, or in a burst, of which they say nothing",
+        /// A recheck that said nothing: a second answer failed, or the value was gone. It stands for as many mismatches as any
+        /// other recheck, and of those nothing is known.
+        Silent = "silent" => "rechecks that say nothing, because an answer failed or the value was gone",
         /// A mismatch of the last days of a long window. Only a reader can tell.
         Lately = "lately" => "mismatches of the last seven days",
         /// A recheck of one of those.

@@ -179,7 +179,9 @@ impl Pledge {
 fn unasked(events: &[RecheckEvent]) -> Option<Unasked> {
     let mut why = events.iter().rev().filter_map(|event| match event {
         RecheckEvent::RefusedMethod => Some(Unasked::Never),
-        RecheckEvent::RefusedPaused | RecheckEvent::Failed => Some(Unasked::Unheard),
+        RecheckEvent::Failed => Some(Unasked::Silent),
+        // What waits is bounded in bytes, too, so that it is large answers which are refused.
+        RecheckEvent::RefusedPaused | RecheckEvent::RefusedWaiting => Some(Unasked::Unheard),
         _ => None,
     });
     why.next()

@@ -216,7 +216,9 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
         } else {
             0
         };
-        let may_be = proven.saturating_add(count(NoiseState::Open)).max(untold);
+        let may_be = proven
+            .saturating_add(count(NoiseState::Open))
+            .saturating_add(untold);
         if own.excused.open > may_be.min(left) {
             told.push(format!(
                 "{name}: {} mismatches may be noise, which is more than the groups that may be have",

@@ -22,7 +22,8 @@ use parity_schemas::tally::Counts;
 use super::shape::Shape;
 use super::sums::of_class;
 
-/// Rechecks in which the candidate alone moved: by chance so many come once in 128 times.
+/// Rechecks in which the candidate alone moved: by chance so many come once in 128 times. One more for each doubling of the
+/// number of groups, so that among many none is told by chance more often than among few.
 const TOLD: u64 = 7;
 
 /// The groups of which nothing is told, by route and fingerprint.
@@ -34,8 +35,11 @@ pub(super) fn groups(evidence: &Evidence) -> HashSet<(&str, &str)> {
         .map(|route| route.route.as_str())
         .collect();
     let groups = evidence.groups.iter();
-    let untold = groups.filter(|group| asked.contains(group.route.as_str()) && is_untold(group));
-    untold
+    let groups = groups.filter(|group| asked.contains(group.route.as_str()));
+    let count = groups.clone().count() as u64;
+    let told = TOLD + u64::from(count.max(1).next_power_of_two().ilog2());
+    groups
+        .filter(|group| is_untold(group, told))
         .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
         .collect()
 }
@@ -56,12 +60,12 @@ pub(crate) fn is_asked(counts: &Counts) -> bool {
     waits.into_iter().any(|event| of(event) > 0)
 }
 
-fn is_untold(group: &GroupEvidence) -> bool {
+fn is_untold(group: &GroupEvidence, told: u64) -> bool {
     let may_move = (group.group.shape.parse::<Shape>()).is_ok_and(Shape::may_move);
     let of = |class| of_class(&group.classes, class);
     may_move
         && of(MismatchClass::Confirmed) == 0
-        && of(MismatchClass::Unstable) < TOLD
+        && of(MismatchClass::Unstable) < told
         // Then it is told that the legacy moves, and a proof is asked for.
         && of(MismatchClass::Noise) == 0
 }

@@ -6,6 +6,9 @@ use parity_schemas::value::{duration, parsed, share, switch, whole};
 use super::values::{confidence, noise_use, not_compared, route, since};
 use super::{Form, Part};
 
+/// Limits of latencies: each is a test of its own on every required route.
+const MAX_LATENCY_LIMITS: usize = 16;
+
 /// Every part, each named once.
 pub const PARTS: &[Part] = &[
     Part {
@@ -220,6 +223,9 @@ pub const PARTS: &[Part] = &[
         of_report: false,
         default: None,
         read: |question, text| {
+            if question.thresholds.max_latency.len() >= MAX_LATENCY_LIMITS {
+                return Err(format!("there are at most {MAX_LATENCY_LIMITS} limits"));
+            }
             question.thresholds.max_latency.push(parsed(text)?);
             question.selection.with_latency = true;
             Ok(())

@@ -8,6 +8,10 @@ use parity_schemas::spelling;
 
 use super::answer::ErrorAnswer;
 
+/// Parameters of one request: enough for a gate with many routes, and few enough that any web page may send it to a local port
+/// without harm. Who demands more asks the command.
+const MOST: usize = 64;
+
 /// What a request can be asked by its parameters.
 pub(super) trait Parameters: Default {
     /// The names of all.
@@ -42,6 +46,12 @@ impl<T: Parameters, S: Send + Sync> FromRequestParts<S> for Asked<T> {
 pub(super) fn asked<T: Parameters>(uri: &Uri) -> Result<T, String> {
     let Query(given): Query<Vec<(String, String)>> =
         Query::try_from_uri(uri).map_err(|refused| refused.body_text())?;
+    if given.len() > MOST {
+        return Err(format!(
+            "there are {} parameters, and a request may have {MOST}; ask `parity gate` instead",
+            given.len()
+        ));
+    }
     let known = T::known();
     let mut asked = T::default();
     for (at, (name, value)) in given.iter().enumerate() {

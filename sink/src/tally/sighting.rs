@@ -30,9 +30,10 @@ pub struct Sighting<'a> {
 pub enum Unasked {
     /// The configuration never asks again about such a request.
     Never,
-    /// What kept it from being asked about, or answered, may be the reason of a fault, too: see
-    /// [`RecheckEvidence::Unheard`].
+    /// What kept it from being asked about may be the reason of a fault, too: see [`RecheckEvidence::Unheard`].
     Unheard,
+    /// It was asked about, and no two answers came that can be compared: see [`RecheckEvidence::Silent`].
+    Silent,
 }
 
 impl<'a> Sighting<'a> {
@@ -71,7 +72,12 @@ impl<'a> Sighting<'a> {
         let unasked = self.unasked.map(|unasked| match unasked {
             Unasked::Never => RecheckEvidence::NeverAsked,
             Unasked::Unheard => RecheckEvidence::Unheard,
+            Unasked::Silent => RecheckEvidence::Silent,
         });
+        // Others of its groups were told; of this one its recheck says nothing.
+        let is_untold =
+            self.rechecked.is_some() && self.class_of(fingerprint) == MismatchClass::Unconfirmed;
+        let unasked = unasked.or(is_untold.then_some(RecheckEvidence::Silent));
         evidence.extend(unasked.map(|unasked| (unasked, 1)));
         evidence
     }

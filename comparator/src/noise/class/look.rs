@@ -7,6 +7,7 @@ use parity_schemas::verdict::{Finding, Kind, Part};
 use super::spot::class_of_spots;
 use crate::comparator::Comparison;
 use crate::noise::place::{Likeness, Motion, is_membership, motion, overlap};
+use crate::noise::shape::ValueShape;
 use crate::noise::value::Ordered;
 
 /// The other three comparisons.
@@ -49,7 +50,14 @@ impl<'a> SecondLook<'a> {
         let here = findings
             .iter()
             .filter(|finding| motion(finding, &self.legacy.findings) == Motion::Here);
-        let of_spots = here.filter_map(|finding| class_of_spots(&self.spots(finding)?));
+        let of_spots = here.filter_map(|finding| {
+            let Some(spots) = self.spots(finding) else {
+                // What cannot be laid over the others may hide a number beside an id.
+                let is_pattern = likeness.shape.legacy == ValueShape::Pattern;
+                return is_pattern.then_some(MismatchClass::Unconfirmed);
+            };
+            class_of_spots(&spots)
+        });
         of_spots.min().map_or(whole, |class| class.min(whole))
     }
 

@@ -35,6 +35,7 @@ struct Part {
     rechecks: u64,
     never_asked: u64,
     unheard: u64,
+    silent: u64,
     above: u64,
     below: u64,
 }
@@ -45,8 +46,23 @@ impl Part {
         self.rechecks += other.rechecks;
         self.never_asked += other.never_asked;
         self.unheard += other.unheard;
+        self.silent += other.silent;
         self.above += other.above;
         self.below += other.below;
+    }
+
+    /// Mismatches that are asked about, or could be: what is never asked about, or while nothing is asked, is no part of what
+    /// rechecks speak for, and readers count it apart.
+    fn may_be_asked(&self) -> u64 {
+        self.count.saturating_sub(self.never_asked + self.unheard)
+    }
+
+    /// Those of them for which rechecks stand that said nothing, rounded up.
+    fn silenced(&self) -> u64 {
+        let (all, silent) = (self.may_be_asked(), u128::from(self.silent));
+        let asked = u128::from(self.rechecks) + silent;
+        let silenced = (u128::from(all) * silent).div_ceil(asked.max(1));
+        u64::try_from(silenced).unwrap_or(all).min(all)
     }
 }
 
@@ -63,6 +79,7 @@ impl Spread {
             rechecks: asked.map(|(_, count)| count).sum(),
             never_asked: of(RecheckEvidence::NeverAsked),
             unheard: of(RecheckEvidence::Unheard),
+            silent: of(RecheckEvidence::Silent),
             above: of(RecheckEvidence::Above),
             below: of(RecheckEvidence::Below),
         };
@@ -75,25 +92,26 @@ impl Spread {
         for (key, part) in other.parts {
             self.parts.entry(key).or_default().add(&part);
         }
+        // A process begins to tell targets apart anew under other rules, so they may be the same ones.
         for (run, targets) in other.targets {
-            *self.targets.entry(run).or_default() += targets;
+            let known = self.targets.entry(run).or_default();
+            *known = (*known).max(targets);
         }
     }
 
     /// What follows for the group. Without a window nothing is said of its last days.
     pub(super) fn counts(&self, window: Option<Window>) -> BTreeMap<RecheckEvidence, u64> {
         let parts = self.parts.values();
-        // What is never asked about, or not heard of, is no part of what rechecks speak for; readers count it apart.
-        let sampled = sample(parts.clone().map(|part| {
-            let apart = part.never_asked + part.unheard;
-            let may_be_asked = part.count.saturating_sub(apart);
-            (may_be_asked, part.rechecks)
-        }));
+        let spoken = parts
+            .clone()
+            .map(|part| (part.may_be_asked() - part.silenced(), part.rechecks));
+        let sampled = sample(spoken);
+        let silenced: u64 = parts.clone().map(Part::silenced).sum();
         let rechecks: u64 = parts.map(|part| part.rechecks).sum();
         let targets = self.targets.values().max().copied();
         let mut counts = BTreeMap::from([
             (RecheckEvidence::Targets, targets.unwrap_or(0)),
-            (RecheckEvidence::Unsampled, sampled.unsampled),
+            (RecheckEvidence::Unsampled, sampled.unsampled + silenced),
         ]);
         if sampled.even < rechecks {
             counts.insert(RecheckEvidence::Even, sampled.even);
@@ -105,12 +123,7 @@ impl Spread {
             let parts = self.parts.iter().filter(|((_, day), _)| *day >= since);
             parts.for_each(|(_, part)| lately.add(part));
             counts.extend([
-                (
-                    RecheckEvidence::Lately,
-                    lately
-                        .count
-                        .saturating_sub(lately.never_asked + lately.unheard),
-                ),
+                (RecheckEvidence::Lately, lately.may_be_asked()),
                 (RecheckEvidence::LatelyAsked, lately.rechecks),
                 (RecheckEvidence::LatelyAbove, lately.above),
                 (RecheckEvidence::LatelyBelow, lately.below),
