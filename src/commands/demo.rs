@@ -74,8 +74,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
             None => Ok(()),
         },
     )?;
+    recorded(requests)?;
     if args.serve {
-        recorded(requests)?;
         print(&read(&url, &selection)?, &sample, args.output)?;
         terminal::note(&format!(
             "proxy on http://{} · report on http://{}/",

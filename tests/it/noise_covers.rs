@@ -64,7 +64,7 @@ fn a_pass_is_not_given_while_too_much_may_hide_in_noise() {
     );
     assert_eq!(held["routes"][0]["outcome"], "undecided");
     let said = reasons(&held);
-    let expected = "of the compared requests may hide a difference in what is taken for noise, 0.20 % allowed; about ";
+    let expected = "of the compared requests may hide a difference in what is taken for noise or for a change of the data, 0.20 % allowed; about ";
     assert!(
         said.contains(expected) && said.contains(" more rechecks"),
         "{said}"

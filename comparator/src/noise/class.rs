@@ -73,8 +73,9 @@ pub struct Comparisons<'a> {
     pub legacy: &'a Comparison,
     /// The candidate's first answer and its second.
     pub candidate: &'a Comparison,
-    /// The legacy's second answer is an error of its own, and neither of the first two was one.
-    pub legacy_failed: bool,
+    /// A second answer is an error, and neither of the first two was one: it says nothing of what differed. Of both services
+    /// alike, or one that fails now and then would differ from itself.
+    pub only_second_failed: bool,
 }
 
 /// What the second look said of an exchange.
@@ -135,10 +136,13 @@ pub fn recheck(
         second: &second,
         legacy: &legacy,
         candidate: &candidate,
-        // Where the candidate had failed before, this says that the legacy does so, too.
-        legacy_failed: refuses(answers.legacy[1])
-            && !refuses(answers.legacy[0])
-            && !refuses(answers.candidate[0]),
+        // Where one of them had failed before, this says that the other one does so, too.
+        only_second_failed: ![answers.legacy[0], answers.candidate[0]]
+            .into_iter()
+            .any(refuses)
+            && [answers.legacy[1], answers.candidate[1]]
+                .into_iter()
+                .any(refuses),
     };
     classify(&comparisons, hash)
 }
@@ -178,11 +182,11 @@ pub fn classify(comparisons: &Comparisons<'_>, hash: &dyn Fn(&[u8]) -> u64) -> R
         second,
         legacy,
         candidate,
-        legacy_failed,
+        only_second_failed,
     } = *comparisons;
     let is_unknown =
         |comparison: &Comparison| matches!(comparison.verdict, Verdict::NotCompared(_));
-    if legacy_failed || [second, legacy, candidate].into_iter().any(is_unknown) {
+    if only_second_failed || [second, legacy, candidate].into_iter().any(is_unknown) {
         return not_rechecked(first);
     }
     let seen = SecondLook::new(second, legacy, candidate);

@@ -27,7 +27,8 @@ const LEAST_VALUES: usize = 32;
 /// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
 const OFTEN: u32 = 2;
 /// How long ago a value must have been seen first to be one that repeats, in microseconds. A clock that ticks slowly shows
-/// one value to all requests of that moment, and how many come in one moment is not the same for both services.
+/// one value to all requests of that moment, and how many come in one moment is not the same for both services. Of ids each
+/// repetition says something, however soon.
 const LONG_AGO: i64 = 2_000_000;
 /// Targets that a group tells apart; a proof asks for far fewer.
 const TARGETS: usize = 256;
@@ -158,11 +159,13 @@ impl Memory {
         let Some(known) = self.groups.get_mut(fingerprint) else {
             return counts;
         };
+        let seen_ids = seen.are_ids;
         let repeats = |values: &[u64], known: &Values| {
             let mut seen = values.iter().filter_map(|value| known.shown.get(value));
             seen.any(|shown| {
                 shown.times >= OFTEN
-                    && time.as_micros().saturating_sub(shown.first.as_micros()) >= LONG_AGO
+                    && (seen_ids
+                        || time.as_micros().saturating_sub(shown.first.as_micros()) >= LONG_AGO)
             })
         };
         let repeated = (

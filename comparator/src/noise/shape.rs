@@ -214,12 +214,15 @@ impl Shape {
     /// Whether values of these shapes may differ by chance alone. Not those that stand for the answer as a whole, and no free
     /// texts: what is behind them is not known, so anything could hide there.
     pub fn may_be_noise(self) -> bool {
+        // A text that is there or not is another matter.
+        if (self.legacy, self.candidate) == (ValueShape::Text, ValueShape::Text) {
+            return false;
+        }
         ![self.legacy, self.candidate].iter().any(|shape| {
             matches!(
                 shape,
                 ValueShape::Status
                     | ValueShape::TextBody
-                    | ValueShape::Text
                     | ValueShape::LongText
                     | ValueShape::Bytes
                     | ValueShape::Described

@@ -43,7 +43,7 @@ impl Sample {
                 requests: 4_000,
                 round: None,
                 request: payments_request,
-                settings: Vec::new(),
+                settings: asked_at_once(),
                 shows_decision: false,
             },
             DemoSample::Noisy => Self {
@@ -55,13 +55,7 @@ impl Sample {
                 // No more than fit the queue: all of them are compared four times.
                 round: Some(300),
                 request: noisy_request,
-                // The load is ours, and so short that every difference can be asked about again, soon.
-                settings: vec![
-                    recheck::RATE.is("100000"),
-                    recheck::DELAY.is("20ms"),
-                    recheck::IN_FLIGHT.is("4096"),
-                    recheck::PER_GROUP.is("100000"),
-                ],
+                settings: asked_at_once(),
                 shows_decision: true,
             },
         }
@@ -104,6 +98,16 @@ impl Sample {
             self.candidate_version
         }
     }
+}
+
+/// The load is ours, and so short that every difference can be asked about again, soon.
+fn asked_at_once() -> Vec<(&'static Setting, &'static str)> {
+    vec![
+        recheck::RATE.is("100000"),
+        recheck::DELAY.is("20ms"),
+        recheck::IN_FLIGHT.is("4096"),
+        recheck::PER_GROUP.is("100000"),
+    ]
 }
 
 /// Of twenty requests, seven ask for a balance, five for statistics, four for a list, three for an order (in every tenth

@@ -3,7 +3,10 @@
 //! A legacy that fails for one of twenty requests fails for one of four hundred both times, and by two looks that is a
 //! difference that stands. So while the legacy has only failed, and the candidate never did, both are asked once more,
 //! within the same budgets. If the legacy then answers as the candidate does, its failure was its own. One that always fails
-//! there is confirmed as before. What a candidate fails to answer is never asked about more often.
+//! there is confirmed as before. A first answer of the candidate that failed is never asked about more often.
+//!
+//! The same where both answered first and one of them fails then: that says nothing of what differed, and who asks no further
+//! would know nothing of a service that fails now and then.
 
 use std::sync::Arc;
 
@@ -20,18 +23,21 @@ use super::suspended::FAILED;
 const MOST_LOOKS: u32 = 5;
 
 impl SecondLooks {
-    /// Whether only the legacy failed so far, and may be asked once more.
+    /// Whether only the legacy failed so far, or only a second answer of either service, and both may be asked once more.
     pub(in crate::pipeline) fn is_only_failed(
         exchange: &Exchange,
         second: &SecondCaptures,
     ) -> bool {
-        second.looks < MOST_LOOKS
-            && [&exchange.legacy, &second.legacy]
+        let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
+        let has_only_legacy_failed = [legacy, &second.legacy].into_iter().all(class::refuses)
+            && ![candidate, &second.candidate]
                 .into_iter()
-                .all(class::refuses)
-            && ![&exchange.candidate, &second.candidate]
+                .any(class::refuses);
+        let has_only_second_failed = ![legacy, candidate].into_iter().any(class::refuses)
+            && [&second.legacy, &second.candidate]
                 .into_iter()
-                .any(class::refuses)
+                .any(class::refuses);
+        second.looks < MOST_LOOKS && (has_only_legacy_failed || has_only_second_failed)
     }
 
     /// Asks both once more after so many looks; gives back what cannot be asked about.

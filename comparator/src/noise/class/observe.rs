@@ -42,6 +42,8 @@ pub struct Observation {
     pub nearer: Option<Ordering>,
     /// The candidate's two orders are farther from each other than the legacy's (`Greater`), or nearer.
     pub scatter: Option<Ordering>,
+    /// Whether they are ids or tokens: no clock shows one twice, however soon.
+    pub are_ids: bool,
     /// Hashes of the legacy's values, without those that repeat within this exchange.
     pub legacy_values: Vec<u64>,
     /// The same of the candidate's.
@@ -56,7 +58,10 @@ pub(super) fn observe(
     hash: &dyn Fn(&[u8]) -> u64,
 ) -> Observation {
     let mut sums = Sums::default();
-    let mut seen = Observation::default();
+    let mut seen = Observation {
+        are_ids: is_id(shape.legacy) && is_id(shape.candidate),
+        ..Observation::default()
+    };
     for finding in chosen(findings, hash) {
         let values = look.values(finding);
         if finding.kind == Kind::Order
@@ -112,6 +117,19 @@ fn chosen<'a>(
     };
     let steps = count.min(VALUES);
     (0..steps).map(move |step| findings[(begin + step * count / steps) % count])
+}
+
+/// Shortest word that is no word of a language.
+const SHORTEST_ID: u32 = 16;
+
+fn is_id(shape: ValueShape) -> bool {
+    match shape {
+        ValueShape::Uuid | ValueShape::UpperUuid | ValueShape::Hex(_) | ValueShape::UpperHex(_) => {
+            true
+        }
+        ValueShape::Word(length) => length >= SHORTEST_ID,
+        _ => false,
+    }
 }
 
 /// How near two values are to each other: equal, equal but for the ids in them, of one kind, or not even that.

@@ -9,6 +9,7 @@
 use super::form::{is_of_word, run, value_at};
 use super::letters::{self, Reading};
 use super::skeleton::{ID, skeleton};
+use crate::notation::number::is_number;
 
 /// Shortest run that may be a token.
 const SHORTEST_TOKEN: usize = 8;
@@ -179,6 +180,10 @@ impl Piece<'_> {
 pub(super) fn likeness(one: &str, two: &str) -> Likeness {
     if one == two {
         return Likeness::Equal;
+    }
+    // However many digits: a duration has seven now and eight then.
+    if [one, two].iter().all(|run| is_number(run.as_bytes())) {
+        return Likeness::Pattern;
     }
     let around = common(one.bytes(), two.bytes());
     let rest = |text: &str| text.get(around..).unwrap_or_default().len();
