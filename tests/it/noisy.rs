@@ -311,7 +311,7 @@ fn a_candidate_that_answers_the_second_time_otherwise_never_passes_by_it() {
             },
             "unstable",
         ),
-        ("down for the second look", same, fails, "confirmed"),
+        ("down for the second look", same, fails, "unconfirmed"),
         (
             "right only when asked again",
             |_, turn| Answer::json(format!("{{\"stock\":{}}}", turn * 10)),
