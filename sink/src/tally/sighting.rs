@@ -126,3 +126,40 @@ impl Classes {
         counts.filter(|(_, count)| *count > 0).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_which_its_recheck_said_nothing_is_silent_and_the_others_are_not() {
+        let group = |class| GroupSummary {
+            class,
+            evidence: EvidenceCounts::new(),
+        };
+        let found = RecheckSummary {
+            class: MismatchClass::Unconfirmed,
+            groups: [
+                ("noise".to_owned(), group(MismatchClass::Noise)),
+                ("gone".to_owned(), group(MismatchClass::Unconfirmed)),
+            ]
+            .into(),
+        };
+        let mut seen = Sighting::unconfirmed(Uuid::nil(), Timestamp::default(), &[]);
+        assert!(seen.evidence("gone").is_empty(), "a sample");
+        for (why, evidence) in [
+            (Unasked::Never, RecheckEvidence::NeverAsked),
+            (Unasked::Unheard, RecheckEvidence::Unheard),
+            (Unasked::Silent, RecheckEvidence::Silent),
+        ] {
+            seen.unasked = Some(why);
+            assert_eq!(seen.evidence("gone"), [(evidence, 1)].into());
+        }
+        seen.unasked = None;
+        seen.rechecked = Some(&found);
+        let silent = [(RecheckEvidence::Silent, 1)].into();
+        assert_eq!(seen.evidence("gone"), silent);
+        assert_eq!(seen.evidence("not told"), silent);
+        assert!(seen.evidence("noise").is_empty());
+    }
+}

@@ -124,3 +124,19 @@ fn a_panic_while_it_is_counted_is_counted_as_such_and_the_next_one_is_not_touche
     assert_eq!(counts.classes, [(MismatchClass::Unconfirmed, 1)].into());
     assert_eq!(counts.not_compared, [(Reason::InternalPanic, 1)].into());
 }
+
+#[test]
+fn what_kept_a_mismatch_from_being_told_says_whether_others_speak_for_it() {
+    for event in RecheckEvent::ALL {
+        let expected = match event {
+            RecheckEvent::RefusedMethod => Some(Unasked::Never),
+            RecheckEvent::RefusedPaused | RecheckEvent::RefusedWaiting => Some(Unasked::Unheard),
+            RecheckEvent::Failed => Some(Unasked::Silent),
+            _ => None,
+        };
+        assert_eq!(unasked(&[*event]), expected, "{event}");
+    }
+    let failed = [RecheckEvent::Asked, RecheckEvent::Failed];
+    assert_eq!(unasked(&failed), Some(Unasked::Silent));
+    assert_eq!(unasked(&[]), None);
+}

@@ -212,6 +212,37 @@ mod tests {
     }
 
     #[test]
+    fn rechecks_that_say_nothing_stand_for_mismatches_like_any_other() {
+        let unsampled = |evidence: &[(RecheckEvidence, u64)]| {
+            let mut spread = Spread::default();
+            let mut row = row(RUN, 1, 1_000, 90);
+            row.evidence.extend(evidence.iter().copied());
+            spread.add(&mut row);
+            spread.counts(None)[&RecheckEvidence::Unsampled]
+        };
+        assert_eq!(unsampled(&[]), 0);
+        // A tenth of what was asked about was not answered.
+        assert_eq!(unsampled(&[(RecheckEvidence::Silent, 10)]), 100);
+        // What came while nothing was asked is counted apart, and none of the others stand for it.
+        let paused = [
+            (RecheckEvidence::Silent, 10),
+            (RecheckEvidence::Unheard, 500),
+        ];
+        assert_eq!(unsampled(&paused), 50);
+        assert_eq!(unsampled(&[(RecheckEvidence::Silent, u64::MAX)]), 1_000);
+    }
+
+    #[test]
+    fn targets_of_a_process_that_began_anew_under_other_rules_are_not_added_up() {
+        let mut spread = Spread::default();
+        spread.add(&mut row(RUN, 1, 100, 50));
+        let mut earlier = Spread::default();
+        earlier.add(&mut row(RUN, 1, 100, 50));
+        spread.merge(earlier);
+        assert_eq!(spread.counts(None)[&RecheckEvidence::Targets], 3);
+    }
+
+    #[test]
     fn of_a_long_window_the_last_seven_days_are_also_told_apart() {
         let days: Vec<_> = (1..=30).map(|day| (1, day, 100, 20)).collect();
         let lately = [
