@@ -233,7 +233,7 @@ fn bytes() {
         (r#""aGk=""#, "[104]", None),
         (r#""aGk=""#, "[104,105,106]", None),
         (r#""aGk=""#, "[104,361]", None),
-        ("1", "[1]", None),
+        ("1", "[1]", Some(E::Wrapped)),
     ]);
     check_texts(&[
         ("aGVsbG8/", "aGVsbG8_", Some(E::SameBytes)),

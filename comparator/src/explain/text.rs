@@ -42,16 +42,16 @@ pub(crate) fn texts(one: &[u8], two: &[u8]) -> Option<Explanation> {
     {
         return Some(near);
     }
+    if echo::is_all(one, two) {
+        return Some(Explanation::Echo);
+    }
     if is_cut(one, two) {
         return Some(Explanation::Truncated);
     }
     if localized::same_texts(one, two) {
         return Some(Explanation::Localized);
     }
-    if reshaped::same_documents(one, two) {
-        return Some(Explanation::JsonInText);
-    }
-    echo::is_all(one, two).then_some(Explanation::Echo)
+    reshaped::same_documents(one, two).then_some(Explanation::JsonInText)
 }
 
 /// Two times, of which one may be a Unix time.

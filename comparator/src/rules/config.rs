@@ -209,7 +209,7 @@ pub(super) fn kinds() -> Vec<&'static str> {
 }
 
 /// The explanations that a rule can accept.
-pub(super) fn explanations() -> Vec<&'static str> {
+pub(crate) fn explanations() -> Vec<&'static str> {
     Explanation::ALL
         .iter()
         .filter(|word| **word != NEVER_ACCEPTED)
