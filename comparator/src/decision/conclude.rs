@@ -85,6 +85,7 @@ pub(super) fn conclude(
     reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));
     if !reasons.is_empty() {
+        reasons.extend(sentences::never_asked_again(&failing(routes)));
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
         reasons.extend(sentences::excused(total));
@@ -102,6 +103,18 @@ pub(super) fn conclude(
     }
     reasons.extend(question.told());
     (Outcome::Undecided, reasons)
+}
+
+/// The routes by which it is a fail: those that fail on their own, and all of them if none does.
+fn failing<'a>(routes: &'a [Judged<'_>]) -> Vec<(&'a str, &'a Counts)> {
+    let any = routes
+        .iter()
+        .any(|route| route.decision.outcome == Outcome::Fail);
+    routes
+        .iter()
+        .filter(|route| !any || route.decision.outcome == Outcome::Fail)
+        .filter_map(|route| Some((route.decision.route.as_str(), route.counts.as_deref()?)))
+        .collect()
 }
 
 /// Why nothing is proven yet; none if it is.
@@ -132,7 +145,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     } else {
         let each = routes.iter().filter_map(|route| missing(&route.decision));
         let rechecks = each.reduce(u64::saturating_add);
-        reasons.extend(sentences::unproven(TOTAL, total, thresholds, rechecks));
+        reasons.extend(sentences::unproven(
+            TOTAL,
+            (total, counts),
+            thresholds,
+            rechecks,
+        ));
     }
     reasons.extend(never_received(routes, thresholds));
     let required = routes.iter().filter(|route| route.decision.required);
@@ -147,7 +165,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
             reasons.extend(unknown);
         } else {
             let rechecks = missing(route);
-            reasons.extend(sentences::unproven(name, route, thresholds, rechecks));
+            reasons.extend(sentences::unproven(
+                name,
+                (route, counts),
+                thresholds,
+                rechecks,
+            ));
         }
     }
     reasons

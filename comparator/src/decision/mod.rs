@@ -64,7 +64,7 @@ pub use carried::carried;
 use conclude::{Question, conclude};
 pub use sentences::excused as not_counted;
 use spread::Spread;
-pub use words::number;
+pub use words::{number, plural};
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
 /// complete. The caller gives id and time, so that the same counts always give the same result.

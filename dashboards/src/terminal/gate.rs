@@ -61,7 +61,7 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     };
     let width = longest.max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>9}",
         "ROUTE",
         "COMPARED",
         "TARGETS",
@@ -76,7 +76,7 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>9}",
             row.name,
             row.compared,
             row.targets,

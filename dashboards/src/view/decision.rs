@@ -1,6 +1,6 @@
 //! The decision: the outcome, why, what each route says, and what would settle it.
 
-use parity_schemas::evidence::{Decision, RouteDecision};
+use parity_schemas::evidence::{Decision, Outcome, RouteDecision};
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
 use super::{ClientsView, ExcusedColumns, NoiseView};
@@ -30,8 +30,20 @@ pub(crate) struct RouteRow {
     pub(crate) between: String,
     /// The outcome for this route.
     pub(crate) outcome: &'static str,
-    /// How many more requests, if all match, would make it pass.
+    /// How many more requests, if all match, would make it pass, or what else would.
     pub(crate) needed: String,
+}
+
+/// What would settle a route, or all together: a number of requests, or what no number of them replaces.
+fn settled_by(route: &RouteDecision) -> String {
+    let is_open = route.outcome == Outcome::Undecided;
+    match route.needed {
+        0 if is_open && route.excused.open > 0 => "rechecks".to_owned(),
+        // Nothing of it is ever compared, else some number would be told.
+        0 if is_open && route.compared == 0 && route.received > 0 => "shadowing".to_owned(),
+        0 => "-".to_owned(),
+        needed => grouped(needed),
+    }
 }
 
 impl<'a> DecisionView<'a> {
@@ -115,11 +127,7 @@ impl<'a> DecisionView<'a> {
             excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
-            needed: if route.needed == 0 {
-                "-".to_owned()
-            } else {
-                grouped(route.needed)
-            },
+            needed: settled_by(route),
         }
     }
 }

@@ -82,8 +82,15 @@ impl<'a> ReportView<'a> {
         } else {
             let routes = self.report.routes.iter();
             let bad = routes.filter(|route| route.differing > 0).count();
+            let open = match self.report.excused.open {
+                0 => String::new(),
+                open => format!(
+                    "; {} of them look like noise, not proven yet",
+                    grouped(open)
+                ),
+            };
             format!(
-                "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
+                "{} of {} compared requests differ ({rate}), on {bad} of {} routes{open}",
                 grouped(differing),
                 grouped(compared),
                 self.report.routes.len(),

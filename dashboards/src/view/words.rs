@@ -4,6 +4,7 @@ use parity_schemas::recheck::{ClassCounts, MismatchClass};
 use parity_schemas::visible::visible_up_to;
 
 pub(crate) use parity_comparator::decision::number as grouped;
+pub use parity_comparator::decision::plural;
 
 /// Longest name shown in a list. The JSON document and the store have the whole name.
 const MAX_NAME_CHARS: usize = 120;
@@ -27,11 +28,6 @@ pub(crate) fn version(version: &str) -> String {
     } else {
         shown(version)
     }
-}
-
-/// `1 difference`, `1,234 differences`.
-pub fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// A share as a percentage that does not round a small share to nothing.
