@@ -107,7 +107,7 @@ fn what_may_be_noise_fails_nothing_and_passes_nothing() {
     let missing = open
         .reasons
         .iter()
-        .find(|reason| reason.contains("not proven yet: "));
+        .find(|reason| reason.contains("looks like noise, not proven yet: "));
     assert!(
         missing.is_some_and(|reason| reason.contains("/id (uuid→uuid)")),
         "{:?}",
