@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use parity_dashboards::{terminal, view};
 use parity_schemas::json_text::pretty;
 use parity_schemas::visible::visible;
-use parity_sink::read::{DecisionFilter, MAX_DECISIONS};
+use parity_sink::read::DecisionFilter;
 use parity_sink::{Reader, StoreConfig, StoreError};
 use uuid::Uuid;
 
@@ -23,6 +23,8 @@ use crate::error;
 const PROGRAM: &str = concat!("parity ", env!("CARGO_PKG_VERSION"));
 /// Migrations that are named where none has the name that was asked for; more are counted.
 const MAX_NAMED: usize = 10;
+/// The newest decisions that are looked at for names of migrations: who decides on several at a time has all of them here.
+const LOOKED_AT: usize = 200;
 /// Longest file that is read. A decision on a thousand routes has less than a megabyte.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
@@ -77,6 +79,14 @@ fn list(args: &ListArgs) -> Result<ExitCode> {
             terminal::print(&terminal::decisions(&page))?;
             if page.decisions.is_empty() {
                 terminal::note(&visible(&none_stored(&reader, &store, &filter)?));
+            } else if let Some(migration) = &filter.migration {
+                let others = migrations(&reader, migration)?;
+                if !others.is_empty() {
+                    terminal::note(&visible(&format!(
+                        "these are of migration `{migration}`; there are some of {}, too: --all-migrations",
+                        named_in_short(&others)
+                    )));
+                }
             }
             if let Some(next) = &page.next {
                 terminal::note(&format!("there are more: --after {next}"));
@@ -155,29 +165,39 @@ fn none_stored(
     store: &StoreConfig,
     filter: &DecisionFilter,
 ) -> Result<String, StoreError> {
-    let all = reader.decisions(&DecisionFilter::default(), MAX_DECISIONS)?;
-    let others: BTreeSet<&str> = all.iter().map(|one| one.migration.as_str()).collect();
-    let asked = filter.migration.as_deref();
-    if others.is_empty() {
-        return Ok(format!(
-            "{store} has no decision; `parity gate` stores one each time that it decides"
-        ));
-    }
-    let names: Vec<String> = others.iter().map(|name| format!("`{name}`")).collect();
-    let named = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>();
-    let more = names.len().saturating_sub(MAX_NAMED);
-    let mut listed = named.join(", ");
-    if more > 0 {
-        listed.extend([" and ", &more.to_string(), " more"]);
-    }
-    Ok(match asked {
-        Some(asked) if !others.contains(asked) => format!(
-            "{store} has no decision of migration `{asked}`; it has some of {listed}: choose one with --migration"
-        ),
-        _ => {
-            format!("{store} has no decision like that; leave out --outcome or --after to see all")
-        }
+    let asked = filter.migration.as_deref().unwrap_or_default();
+    let others = migrations(reader, asked)?;
+    let of_asked = DecisionFilter {
+        migration: filter.migration.clone(),
+        ..DecisionFilter::default()
+    };
+    Ok(if !reader.decisions(&of_asked, 1)?.is_empty() {
+        format!("{store} has no decision like that; leave out --outcome or --after to see all")
+    } else if others.is_empty() {
+        format!("{store} has no decision; `parity gate` stores one each time that it decides")
+    } else {
+        format!(
+            "{store} has no decision of migration `{asked}`; it has some of {}: choose one with --migration",
+            named_in_short(&others)
+        )
     })
+}
+
+/// The other migrations that the newest decisions are of.
+fn migrations(reader: &Reader, but: &str) -> Result<BTreeSet<String>, StoreError> {
+    let newest = reader.decisions(&DecisionFilter::default(), LOOKED_AT)?;
+    let names = newest.into_iter().map(|one| one.migration);
+    Ok(names.filter(|name| name != but).collect())
+}
+
+fn named_in_short(names: &BTreeSet<String>) -> String {
+    let named = names.iter().take(MAX_NAMED).map(|name| format!("`{name}`"));
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        text.extend([" and ", &more.to_string(), " more"]);
+    }
+    text
 }
 
 fn unknown(id: Uuid, store: &StoreConfig) -> String {

@@ -85,7 +85,8 @@ pub(super) fn conclude(
     reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));
     if !reasons.is_empty() {
-        reasons.extend(sentences::never_asked_again(&failing(routes)));
+        let routes = routes.iter().map(|route| &route.decision);
+        reasons.extend(sentences::never_asked_again(routes));
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
         reasons.extend(sentences::excused(total));
@@ -103,18 +104,6 @@ pub(super) fn conclude(
     }
     reasons.extend(question.told());
     (Outcome::Undecided, reasons)
-}
-
-/// The routes by which it is a fail: those that fail on their own, and all of them if none does.
-fn failing<'a>(routes: &'a [Judged<'_>]) -> Vec<(&'a str, &'a Counts)> {
-    let any = routes
-        .iter()
-        .any(|route| route.decision.outcome == Outcome::Fail);
-    routes
-        .iter()
-        .filter(|route| !any || route.decision.outcome == Outcome::Fail)
-        .filter_map(|route| Some((route.decision.route.as_str(), route.counts.as_deref()?)))
-        .collect()
 }
 
 /// Why nothing is proven yet; none if it is.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
+use parity_schemas::evidence::{EvidenceSummary, Outcome, RouteDecision, Thresholds};
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::spelling;
@@ -183,12 +183,20 @@ fn shadowing(reason: Reason) -> &'static str {
     }
 }
 
-/// The sentence for routes that fail, if mismatches of theirs are never asked about again: noise would look the same.
-pub(super) fn never_asked_again(failing: &[(&str, &Counts)]) -> Option<String> {
-    let refused = |counts: &Counts| counts.rechecks.get(&RecheckEvent::RefusedMethod).copied();
-    let refused: Vec<(&str, u64)> = failing
-        .iter()
-        .filter_map(|(name, counts)| Some((*name, refused(counts).filter(|count| *count > 0)?)))
+/// What a reader of a fail must know about mismatches that are never asked about again: noise would look the same. Of the
+/// routes that fail on their own, and of all if none does.
+pub fn never_asked_again<'a>(
+    routes: impl Iterator<Item = &'a RouteDecision> + Clone,
+) -> Option<String> {
+    let fails = |route: &RouteDecision| route.outcome == Outcome::Fail;
+    let any = routes.clone().any(fails);
+    let refused: Vec<(&str, u64)> = routes
+        .filter(|route| !any || fails(route))
+        .filter_map(|route| {
+            let counts = &route.counts.as_ref()?.counts;
+            let refused = counts.rechecks.get(&RecheckEvent::RefusedMethod).copied();
+            Some((route.route.as_str(), refused.filter(|count| *count > 0)?))
+        })
         .collect();
     let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
     let count: u64 = refused.iter().map(|(_, count)| count).sum();

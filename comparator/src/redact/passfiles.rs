@@ -92,7 +92,8 @@ pub(super) fn lines(text: &str) -> Vec<Range<usize>> {
                         .chars()
                         .all(|sign| sign.is_alphanumeric() || "._-/\\:".contains(sign)))
         };
-        let is_host = is_name(host) || of(host).parse::<std::net::IpAddr>().is_ok();
+        let of_digits = |sign: char| sign.is_ascii_digit() || sign == '.';
+        let is_host = is_name(host) || (of(host).contains('.') && of(host).chars().all(of_digits));
         if is_port && is_host && is_name(database) && is_name(user) && !password.is_empty() {
             spans.push(from + password.start..from + password.end);
         }

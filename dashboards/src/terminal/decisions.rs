@@ -66,7 +66,7 @@ pub fn verification(verification: &Verification) -> String {
             check.name.meaning()
         );
         for told in &check.told {
-            let _infallible = writeln!(out, "           {}", shown(told));
+            let _infallible = writeln!(out, "           {}", sentence(told));
         }
     }
     out

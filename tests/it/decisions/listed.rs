@@ -239,6 +239,10 @@ fn a_list_without_the_right_migration_names_those_that_the_store_has() {
         "{}",
         none.stderr
     );
+    let some = place.run(&["decisions", "list"]);
+    let told =
+        "these are of migration `default`; there are some of `payments`, too: --all-migrations";
+    assert!(some.stderr.contains(told), "{}", some.stderr);
     let all = place.run(&["decisions", "list", "--all-migrations"]);
     for name in ["  default   PASS", "  payments  UNDECIDED"] {
         assert!(all.stdout.contains(name), "{}", all.stdout);
