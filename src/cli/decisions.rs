@@ -33,9 +33,12 @@ pub(crate) enum DecisionsCommand {
         id: Option<Uuid>,
         #[command(flatten)]
         store: StoreArgs,
-        /// Where to write; `-` for standard output. An existing file is never overwritten.
+        /// Where to write; `-` for standard output. An existing file is only overwritten with `--force`.
         #[arg(long, value_name = "FILE", default_value = "-")]
         to: PathBuf,
+        /// Overwrite the file if it exists.
+        #[arg(long)]
+        force: bool,
     },
     /// Check an exported decision: exit 0 if it holds, 1 if not
     Verify {

@@ -1,15 +1,17 @@
 //! `parity decisions`: lists, prints, exports and checks the decisions that are stored.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use parity_dashboards::{terminal, view};
 use parity_schemas::json_text::pretty;
+use parity_schemas::visible::visible;
 use parity_sink::read::DecisionFilter;
-use parity_sink::{Reader, StoreConfig};
+use parity_sink::{Reader, StoreConfig, StoreError};
 use uuid::Uuid;
 
 use crate::cli::{DecisionsCommand, ListArgs, OutputFormat, StoreArgs};
@@ -19,6 +21,10 @@ use crate::error;
 
 /// The program, as a file names it.
 const PROGRAM: &str = concat!("parity ", env!("CARGO_PKG_VERSION"));
+/// Migrations that are named where none has the name that was asked for; more are counted.
+const MAX_NAMED: usize = 10;
+/// The newest decisions that are looked at for names of migrations: who decides on several at a time has all of them here.
+const LOOKED_AT: usize = 200;
 /// Longest file that is read. A decision on a thousand routes has less than a megabyte.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
@@ -27,7 +33,12 @@ pub(crate) fn run(command: &DecisionsCommand) -> Result<ExitCode> {
     match command {
         DecisionsCommand::List(args) => list(args),
         DecisionsCommand::Show { id, store, output } => show(*id, store, *output),
-        DecisionsCommand::Export { id, store, to } => export(*id, store, to),
+        DecisionsCommand::Export {
+            id,
+            store,
+            to,
+            force,
+        } => export(*id, store, to, *force),
         DecisionsCommand::Verify {
             file,
             store,
@@ -67,9 +78,15 @@ fn list(args: &ListArgs) -> Result<ExitCode> {
         OutputFormat::Text => {
             terminal::print(&terminal::decisions(&page))?;
             if page.decisions.is_empty() {
-                terminal::note(
-                    "no decision is stored here; `parity gate` stores one each time that it decides",
-                );
+                terminal::note(&visible(&none_stored(&reader, &store, &filter)?));
+            } else if let Some(migration) = &filter.migration {
+                let others = migrations(&reader, migration)?;
+                if !others.is_empty() {
+                    terminal::note(&visible(&format!(
+                        "these are of migration `{migration}`; there are some of {}, too: --all-migrations",
+                        named_in_short(&others)
+                    )));
+                }
             }
             if let Some(next) = &page.next {
                 terminal::note(&format!("there are more: --after {next}"));
@@ -91,7 +108,7 @@ fn show(id: Option<Uuid>, store: &StoreArgs, output: OutputFormat) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn export(id: Option<Uuid>, store: &StoreArgs, to: &Path) -> Result<ExitCode> {
+fn export(id: Option<Uuid>, store: &StoreArgs, to: &Path, force: bool) -> Result<ExitCode> {
     let (store, reader, id) = found(id, store)?;
     let Some(export) = view::exported(&reader, id, PROGRAM)? else {
         bail!(unknown(id, &store));
@@ -101,9 +118,22 @@ fn export(id: Option<Uuid>, store: &StoreArgs, to: &Path) -> Result<ExitCode> {
         terminal::print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let file = OpenOptions::new().write(true).create_new(true).open(to);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .with_context(|| format!("cannot write {}", to.display()))?;
+    let mut options = OpenOptions::new();
+    if force {
+        options.write(true).create(true).truncate(true);
+    } else {
+        options.write(true).create_new(true);
+    }
+    let written = options
+        .open(to)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
+            "{} exists, and may be the only copy of another decision: name another file, or overwrite it with --force",
+            to.display()
+        ),
+        written => written.with_context(|| format!("cannot write {}", to.display()))?,
+    }
     terminal::note(&format!(
         "{} has decision {id}; check it with `parity decisions verify {0}`",
         to.display()
@@ -119,16 +149,55 @@ fn found(id: Option<Uuid>, store: &StoreArgs) -> Result<(StoreConfig, Reader, Uu
         return Ok((store, reader, id));
     }
     let filter = DecisionFilter {
-        migration: Some(migration.clone()),
+        migration: Some(migration),
         ..DecisionFilter::default()
     };
     let newest = reader.decisions(&filter, 1)?;
     let Some(newest) = newest.first() else {
-        bail!(
-            "{store} has no decision of migration `{migration}`; `parity gate` stores one each time that it decides"
-        );
+        bail!(none_stored(&reader, &store, &filter)?);
     };
     Ok((store, reader, newest.id))
+}
+
+/// Says that no decision is as asked for, and of which migrations there are some: the name may be another one than the default.
+fn none_stored(
+    reader: &Reader,
+    store: &StoreConfig,
+    filter: &DecisionFilter,
+) -> Result<String, StoreError> {
+    let asked = filter.migration.as_deref().unwrap_or_default();
+    let others = migrations(reader, asked)?;
+    let of_asked = DecisionFilter {
+        migration: filter.migration.clone(),
+        ..DecisionFilter::default()
+    };
+    Ok(if !reader.decisions(&of_asked, 1)?.is_empty() {
+        format!("{store} has no decision like that; leave out --outcome or --after to see all")
+    } else if others.is_empty() {
+        format!("{store} has no decision; `parity gate` stores one each time that it decides")
+    } else {
+        format!(
+            "{store} has no decision of migration `{asked}`; it has some of {}: choose one with --migration",
+            named_in_short(&others)
+        )
+    })
+}
+
+/// The other migrations that the newest decisions are of.
+fn migrations(reader: &Reader, but: &str) -> Result<BTreeSet<String>, StoreError> {
+    let newest = reader.decisions(&DecisionFilter::default(), LOOKED_AT)?;
+    let names = newest.into_iter().map(|one| one.migration);
+    Ok(names.filter(|name| name != but).collect())
+}
+
+fn named_in_short(names: &BTreeSet<String>) -> String {
+    let named = names.iter().take(MAX_NAMED).map(|name| format!("`{name}`"));
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        text.extend([" and ", &more.to_string(), " more"]);
+    }
+    text
 }
 
 fn unknown(id: Uuid, store: &StoreConfig) -> String {

@@ -1,13 +1,13 @@
 //! `parity gate`: prints pass, fail or undecided, stores the decision unless that is impossible, and exits with its code.
 
 mod openapi;
+mod waiting;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::question::Question;
 use parity_dashboards::{terminal, view};
 use parity_schemas::evidence::{Decision, Outcome};
@@ -15,6 +15,7 @@ use parity_schemas::spelling;
 use parity_schemas::visible::visible;
 use parity_sink::{Reader, StoreConfig, record_decision};
 
+use self::waiting::Waiting;
 use super::selection;
 use crate::cli::{GateArgs, OutputFormat};
 use crate::error;
@@ -29,10 +30,10 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         question.thresholds.operations = openapi::operations(file)?;
     }
     let wait = args.wait.unwrap_or_default();
-    let began = Instant::now();
-    let reader = open(&store, wait)?;
-    let left = wait.saturating_sub(began.elapsed());
-    let mut decision = decide(&reader, &question, left)?;
+    let mut waiting = Waiting::new(wait)?;
+    let reader = open(&store, wait, &mut waiting)?;
+    let mut decision = decide(&reader, &question, &mut waiting)?;
+    drop(waiting);
     keep(&mut decision, &store, args.dry_run);
     name_strangers(&question.gone, &decision);
     match args.output {
@@ -64,38 +65,27 @@ fn keep(decision: &mut Decision, store: &StoreConfig, dry_run: bool) {
 }
 
 /// Opens the store. With `--wait`, waits for one that does not exist yet.
-fn open(store: &StoreConfig, wait: Duration) -> Result<Reader> {
-    let began = Instant::now();
-    let progress = spinner()?;
-    let opened = loop {
-        let left = wait.saturating_sub(began.elapsed());
+fn open(store: &StoreConfig, wait: Duration, waiting: &mut Waiting) -> Result<Reader> {
+    loop {
+        let left = waiting.left();
         match view::reader(store) {
             Err(error) if error.may_come() && !left.is_zero() => {
-                progress.set_message(error.to_string());
-                progress.tick();
+                waiting.tell(|| error.to_string());
                 std::thread::sleep(LOOK_FOR_STORE.min(left));
             }
             Err(error) if error.may_come() && !wait.is_zero() => {
-                break Err(error).with_context(|| format!("waited {wait:?} for the store"));
+                return Err(error).with_context(|| format!("waited {wait:?} for the store"));
             }
-            opened => break opened.map_err(Into::into),
+            opened => return opened.map_err(Into::into),
         }
-    };
-    progress.finish_and_clear();
-    opened
+    }
 }
 
-/// Draws nothing if stderr is not a terminal.
-fn spinner() -> Result<ProgressBar> {
-    let style = ProgressStyle::with_template("{spinner} waiting: {msg}")?;
-    Ok(ProgressBar::new_spinner().with_style(style))
-}
-
-/// Decides. On a terminal it shows what it waits for.
-fn decide(reader: &Reader, question: &Question, wait: Duration) -> Result<Decision> {
-    let progress = spinner()?;
+/// Decides, and says what it waits for.
+fn decide(reader: &Reader, question: &Question, waiting: &mut Waiting) -> Result<Decision> {
     let mut told = false;
-    let decided = view::settled(reader, question, wait, |so_far| {
+    let left = waiting.left();
+    let decided = view::settled(reader, question, left, |so_far| {
         if !told {
             // A slip in a name is told at once, so that nobody waits in vain for its traffic.
             told = true;
@@ -107,10 +97,8 @@ fn decide(reader: &Reader, question: &Question, wait: Duration) -> Result<Decisi
                 terminal::note(&visible(reason));
             }
         }
-        progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
-        progress.tick();
+        waiting.tell(|| waiting::so_far(so_far));
     });
-    progress.finish_and_clear();
     Ok(decided?)
 }
 

@@ -115,7 +115,15 @@ fn waiting_ends_when_it_is_decided_or_over() {
     let place = Place::new();
     traffic(&place, 50, 0, &[]);
     let begin = std::time::Instant::now();
-    assert_eq!(place.run(&["gate", "--wait", "1100ms"]).code, 3);
+    let waited = place.run(&["gate", "--wait", "1100ms"]);
+    assert_eq!(waited.code, 3);
+    // A job's log is no terminal.
+    let lines = waited
+        .stderr
+        .matches("waiting (0s of up to 1.1s): ")
+        .count();
+    assert_eq!(lines, 1, "{}", waited.stderr);
+    assert!(!place.run(&["gate"]).stderr.contains("waiting"));
     assert!(begin.elapsed().as_millis() >= 1100);
     let begin = std::time::Instant::now();
     assert_eq!(

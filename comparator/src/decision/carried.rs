@@ -3,22 +3,22 @@
 use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::time::Timestamp;
 
-use super::words::number;
+use super::words::plural;
 
 /// What evidence has from some earlier rules, and what it lacks of them, in one sentence without a full stop. `moment`
 /// writes a time.
 pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> String {
     let mut text = format!(
         "{} on {} are counted that were received under earlier rules `{}` ({} to {}), since the change of rules does not touch them",
-        counted(carried.requests, "request", "requests"),
-        counted(carried.routes, "route", "routes"),
+        plural(carried.requests, "request", "requests"),
+        plural(carried.routes, "route", "routes"),
         carried.rules_hash,
         moment(carried.from),
         moment(carried.to)
     );
     if carried.matches > 0 {
-        let mismatches = counted(carried.matches, "mismatch", "mismatches");
-        let routes = counted(carried.decided_again.len() as u64, "route", "routes");
+        let mismatches = plural(carried.matches, "mismatch", "mismatches");
+        let routes = plural(carried.decided_again.len() as u64, "route", "routes");
         text.extend([
             "; of them, ",
             &mismatches,
@@ -30,9 +30,9 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
     if let Some(first) = carried.anew.first() {
         text.extend([
             "; ",
-            &counted(carried.requests_anew, "request", "requests"),
+            &plural(carried.requests_anew, "request", "requests"),
             " of ",
-            &counted(carried.routes_anew, "route", "routes"),
+            &plural(carried.routes_anew, "route", "routes"),
             " are not: ",
             &first.route,
             ": ",
@@ -40,14 +40,10 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
         ]);
         match carried.routes_anew.saturating_sub(1) {
             0 => {}
-            more => text.extend([", and ", &counted(more, "route", "routes"), " more"]),
+            more => text.extend([", and ", &plural(more, "route", "routes"), " more"]),
         }
     }
     text
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", number(count), if count == 1 { one } else { many })
 }
 
 #[cfg(test)]

@@ -85,6 +85,8 @@ pub(super) fn conclude(
     reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));
     if !reasons.is_empty() {
+        let routes = routes.iter().map(|route| &route.decision);
+        reasons.extend(sentences::never_asked_again(routes));
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
         reasons.extend(sentences::excused(total));
@@ -132,7 +134,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     } else {
         let each = routes.iter().filter_map(|route| missing(&route.decision));
         let rechecks = each.reduce(u64::saturating_add);
-        reasons.extend(sentences::unproven(TOTAL, total, thresholds, rechecks));
+        reasons.extend(sentences::unproven(
+            TOTAL,
+            (total, counts),
+            thresholds,
+            rechecks,
+        ));
     }
     reasons.extend(never_received(routes, thresholds));
     let required = routes.iter().filter(|route| route.decision.required);
@@ -147,7 +154,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
             reasons.extend(unknown);
         } else {
             let rechecks = missing(route);
-            reasons.extend(sentences::unproven(name, route, thresholds, rechecks));
+            reasons.extend(sentences::unproven(
+                name,
+                (route, counts),
+                thresholds,
+                rechecks,
+            ));
         }
     }
     reasons

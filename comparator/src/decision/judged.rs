@@ -14,6 +14,7 @@ use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence, Thresholds};
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
+use parity_schemas::verdict::Reason;
 
 use super::operations;
 use super::served::is_unserved;
@@ -188,6 +189,18 @@ pub(super) fn hides_too_much(excused: Excused, thresholds: &Thresholds) -> bool 
     excused.total() > 0 && excused.hidden > thresholds.max_hidden
 }
 
+/// Why the candidate is asked about none of the requests, however many come; `None` if it is asked about some.
+pub(super) fn never_shadowed(counts: &Counts) -> Option<Reason> {
+    let of = |reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
+    let (method, off) = (of(Reason::UnsafeMethod), of(Reason::ShadowingOff));
+    let all: u64 = counts.not_compared.values().sum();
+    (counts.compared() == 0 && all > 0 && method + off == all).then_some(if method >= off {
+        Reason::UnsafeMethod
+    } else {
+        Reason::ShadowingOff
+    })
+}
+
 /// What the counts of one route prove: that it passes with a chance to be wrong of 1 − confidence, that it fails with
 /// `alpha`.
 fn judge(
@@ -216,8 +229,14 @@ fn judge(
         Outcome::Undecided
     };
     let needed = match outcome {
-        // More requests would not settle it where more rechecks are needed.
-        Outcome::Undecided if bounds::is_within(bound, seen, allowed, wrong(thresholds)) => 0,
+        // More requests would not settle it where more rechecks are needed, or where none of them is ever compared.
+        Outcome::Undecided
+            if excused.open > 0
+                || never_shadowed(counts).is_some()
+                || bounds::is_within(bound, seen, allowed, wrong(thresholds)) =>
+        {
+            0
+        }
         Outcome::Undecided => bounds::needed(bound, seen, allowed, wrong(thresholds)).unwrap_or(0),
         Outcome::Pass | Outcome::Fail => 0,
     };

@@ -388,6 +388,10 @@ pub(super) fn open(decisions: &[LatencyDecision]) -> Vec<String> {
             return format!("{name}: no times to the first byte are recorded; {quantile} is to be at most {allowed}");
         }
         let settles = match one.needed {
+            0 if one.limit.factor <= 1.0 && one.limit.plus_us == 0 => format!(
+                "no number of requests would settle it unless the candidate is clearly faster, because {allowed} leaves no room \
+                 for two that are equally fast: allow some, such as {quantile}=1.1x or {quantile}=1x+1ms"
+            ),
             0 => "no number of requests like these would settle it".to_owned(),
             needed => format!("{} more requests like these would settle it", number(needed)),
         };

@@ -62,9 +62,9 @@ use crate::noise::excused::{self, Found};
 use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
-pub use sentences::excused as not_counted;
+pub use sentences::{excused as not_counted, never_asked_again};
 use spread::Spread;
-pub use words::number;
+pub use words::{number, plural};
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
 /// complete. The caller gives id and time, so that the same counts always give the same result.

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
+use parity_schemas::evidence::{EvidenceSummary, Outcome, RouteDecision, Thresholds};
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
+use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::spelling;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
-use super::judged::hides_too_much;
+use super::judged::{hides_too_much, never_shadowed};
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents};
 use crate::bounds::{self, Seen};
@@ -92,7 +93,7 @@ pub fn excused(total: &RouteDecision) -> Vec<String> {
     }
     if noise > 0 {
         sentences.push(format!(
-            "{} mismatches do not count: by them the legacy differs from itself, too; at most {} % of the compared requests \
+            "{} mismatches do not count: by them the legacy differs from itself, too. At most {} % of the compared requests \
              could hide a difference there, but for values that are off by less than the legacy's own move",
             number(noise),
             hidden(total)
@@ -101,14 +102,15 @@ pub fn excused(total: &RouteDecision) -> Vec<String> {
     sentences
 }
 
-/// What is missing to the proof of groups that look like noise; of many, the most frequent.
+/// What is missing to the proof of groups that look like noise; of many groups the most frequent, and of many reasons the
+/// first: most often more rechecks settle all. The groups have them all.
 pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
     const MOST: usize = 3;
     let open = noise.iter().filter(|group| group.state == NoiseState::Open);
     let told = open.take(MOST).map(|noise| {
         let group = &noise.group;
         format!(
-            "{}: {} {} ({}) looks like noise, not proven yet: {}",
+            "{}: {} {} ({}) looks like noise, not proven yet: {}{}",
             noise.route,
             group.part,
             if group.pattern.is_empty() {
@@ -117,7 +119,11 @@ pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
                 &group.pattern
             },
             group.shape,
-            noise.against.join("; ")
+            noise.against.first().map_or("", String::as_str),
+            match noise.against.len() {
+                0 | 1 => String::new(),
+                more => format!("; and {} more reasons", number(more as u64 - 1)),
+            }
         )
     });
     told.collect()
@@ -126,7 +132,7 @@ pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
 /// The sentences that say why a route is undecided, and what would settle it.
 pub(super) fn unproven(
     name: &str,
-    route: &RouteDecision,
+    (route, counts): (&RouteDecision, &Counts),
     thresholds: &Thresholds,
     rechecks: Option<u64>,
 ) -> Vec<String> {
@@ -156,9 +162,52 @@ pub(super) fn unproven(
     let seen = Seen::new(route.differing, route.compared);
     let (allowed, alpha) = (thresholds.max_mismatch_rate, wrong(thresholds));
     if !bounds::is_within(thresholds.bound, seen, allowed, alpha) {
-        sentences.push(open(name, route, thresholds));
+        sentences.push(match never_shadowed(counts) {
+            Some(reason) => format!("{name}: no request compared. {}", shadowing(reason)),
+            None => open(name, route, thresholds),
+        });
     }
     sentences
+}
+
+/// Why the candidate is never asked, and what changes that.
+fn shadowing(reason: Reason) -> &'static str {
+    match reason {
+        Reason::ShadowingOff => {
+            "The candidate is never asked, because shadowing is off (`shadow` in the settings or in a [[route]])"
+        }
+        _ => {
+            "The candidate is never asked, because the method may have side effects. If a second request does no harm, allow it \
+             by `shadow = true` in its [[route]]"
+        }
+    }
+}
+
+/// What a reader of a fail must know about mismatches that are never asked about again: noise would look the same. Of the
+/// routes that fail on their own, and of all if none does.
+pub fn never_asked_again<'a>(
+    routes: impl Iterator<Item = &'a RouteDecision> + Clone,
+) -> Option<String> {
+    let fails = |route: &RouteDecision| route.outcome == Outcome::Fail;
+    let any = routes.clone().any(fails);
+    let refused: Vec<(&str, u64)> = routes
+        .filter(|route| !any || fails(route))
+        .filter_map(|route| {
+            let counts = &route.counts.as_ref()?.counts;
+            let refused = counts.rechecks.get(&RecheckEvent::RefusedMethod).copied();
+            Some((route.route.as_str(), refused.filter(|count| *count > 0)?))
+        })
+        .collect();
+    let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
+    let count: u64 = refused.iter().map(|(_, count)| count).sum();
+    (count > 0).then(|| {
+        format!(
+            "{}: {} mismatches are of requests that are never asked again, so noise looks like a fault there. If a repeated \
+             request does no harm, allow it by `recheck = true` in the [[route]], or write a rule",
+            listed(&names, MAX_NAMED),
+            number(count)
+        )
+    })
 }
 
 fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
@@ -169,17 +218,17 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     if open > 0 {
         let (differing, compared) = (number(route.differing), number(route.compared));
         let mut text = format!(
-            "{name}: {differing} of {compared} differ, and {} of them look like noise that is not proven",
+            "{name}: {differing} of {compared} differ. {} of them look like noise that is not proven",
             number(open)
         );
         if open > never_asked {
-            text.push_str(" yet; more rechecks would tell");
+            text.push_str(" yet: rechecks settle that, not more requests");
         }
         if never_asked > 0 {
             // Writing to a String cannot fail.
             let _infallible = write!(
                 text,
-                "; {} are of requests that are never asked again (by their method, `recheck = false` or `recheck.rate = 0`), so \
+                ". {} are of requests that are never asked again (by their method, `recheck = false` or `recheck.rate = 0`), so \
                  no proof covers them: allow it by `recheck = true` in their [[route]] if that is safe, or write a rule",
                 number(never_asked)
             );

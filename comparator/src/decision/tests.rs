@@ -267,6 +267,21 @@ fn nothing_recorded_and_too_few_requests_are_undecided() {
     assert_eq!(only_unsafe.outcome, Outcome::Undecided);
     assert_eq!(
         only_unsafe.reasons,
+        [
+            "all requests: no request compared. The candidate is never asked, because the method may have side effects. If a \
+             second request does no harm, allow it by `shadow = true` in its [[route]]"
+        ]
+    );
+    assert_eq!(
+        (only_unsafe.total.needed, only_unsafe.routes[0].needed),
+        (0, 0)
+    );
+    let sampled_out = gate(
+        vec![("GET /a", counts(0, 0, &[(Reason::SampledOut, 9)]))],
+        &Thresholds::default(),
+    );
+    assert_eq!(
+        sampled_out.reasons,
         ["all requests: no request compared; 3,787 matching ones would settle it"]
     );
 }

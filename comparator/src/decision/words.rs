@@ -55,6 +55,11 @@ pub fn number(value: u64) -> String {
     out
 }
 
+/// `1 difference`, `1,234 differences`.
+pub fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(count), if count == 1 { one } else { many })
+}
+
 /// Microseconds, or none.
 pub(super) fn micros(time: Option<u64>) -> String {
     match time {

@@ -10,7 +10,9 @@
 //! Two clocks are now and then "the same time cut to fewer digits", two numbers rounded, by chance. Such groups differ only
 //! in their explanation and are rare, so that alone they would wait for their rechecks for ever. A group is noise also if
 //! nothing is shown against it alone, and it and those that differ only in their explanation are noise together: what may
-//! hide in all of them is bounded as in one.
+//! hide in all of them is bounded as in one. That holds as well while nobody asked about the few: their number is then part of
+//! that bound. One recheck that finds the legacy standing still there ends it, so a fault that always looks like the
+//! explanation is told by its own rechecks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +23,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 
 use super::group_place::Place;
-use super::proof::{GroupSums, Proof, prove};
+use super::proof::{GroupSums, Proof, both, prove};
 use super::shape::Shape;
 use super::sums::of_class;
 use super::{hidden, untold};
@@ -278,26 +280,21 @@ pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let shape: Shape = group.group.shape.parse().ok()?;
     let (alone, mirror) = GroupSums::of_noise(group, shape);
     let mut proof = prove(&alone, mirror.as_ref(), group.compared);
-    let family = group.family.as_ref().map(|family| {
-        let (sums, mirror) = GroupSums::of_family(family, shape);
-        prove(&sums, mirror.as_ref(), group.compared)
-    });
-    if let Some(family) = family.filter(|family| proof.is_open() && family.is_proven()) {
-        // It is part of what may hide in all of them.
-        proof.hidden = proof.hidden.min(family.hidden);
-        proof.against = family.against;
+    let mut moves = moved(&alone, mirror.as_ref());
+    if let Some(family) = group.family.as_ref().filter(|_| proof.is_open()) {
+        let (sums, of_mirror) = GroupSums::of_family(family, shape);
+        let of_all = prove(&sums, of_mirror.as_ref(), group.compared);
+        if of_all.is_proven() {
+            // It is part of what may hide in all of them.
+            proof.hidden = proof.hidden.min(of_all.hidden);
+            proof.against = of_all.against;
+            // Nobody asked about it yet. What may hide in it counts as what no recheck speaks for, so the others vouch for it
+            // until one of its own rechecks says otherwise.
+            let is_unasked = both(&alone, mirror.as_ref()).rechecks() == 0;
+            moves |= is_unasked && moved(&sums, of_mirror.as_ref());
+        }
     }
-    let classes = [Some(&alone), mirror.as_ref()].into_iter().flatten();
-    // The legacy was seen to move there.
-    let moved: u64 = classes
-        .map(|sums| {
-            let alone = sums.evidence.get(&RecheckEvidence::LegacyAlone);
-            of_class(&sums.classes, MismatchClass::Noise)
-                + of_class(&sums.classes, MismatchClass::Transient)
-                + alone.copied().unwrap_or(0)
-        })
-        .sum();
-    if moved == 0 {
+    if !moves {
         return None;
     }
     if proof.is_proven() {
@@ -305,6 +302,15 @@ pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     } else {
         proof.is_open().then_some((NoiseState::Open, proof))
     }
+}
+
+/// Whether the legacy was seen to move there.
+fn moved(sums: &GroupSums, mirror: Option<&GroupSums>) -> bool {
+    [Some(sums), mirror].into_iter().flatten().any(|sums| {
+        sums.of_class(MismatchClass::Noise) > 0
+            || sums.of_class(MismatchClass::Transient) > 0
+            || sums.of(RecheckEvidence::LegacyAlone) > 0
+    })
 }
 
 impl GroupSums {

@@ -359,7 +359,7 @@ impl fmt::Display for Objection {
             }
             Self::Unsampled { unsampled } => write!(
                 f,
-                "{unsampled} mismatches are of processes and days that asked again about too few of them"
+                "no recheck speaks for {unsampled} mismatches: when they came, rechecks were paused, or too few"
             ),
             Self::Shown {
                 evidence,
@@ -376,10 +376,10 @@ impl fmt::Display for Objection {
                 allowed,
             } => write!(
                 f,
-                "not enough rechecks to tell that it is by chance when {}: that may be {:.1} % too often, and {:.1} % is allowed",
+                "too few rechecks: \"{}\" may exceed its opposite by {}, {} allowed",
                 evidence.meaning(),
-                most * 100.0,
-                allowed * 100.0
+                of_group(*most),
+                of_group(*allowed)
             ),
             Self::OneSided { count, mirrored } => write!(
                 f,
@@ -387,6 +387,11 @@ impl fmt::Display for Objection {
             ),
         }
     }
+}
+
+/// A share of a group as people read it: no more than all of it, although rechecks that are spread unevenly bound it worse.
+fn of_group(share: f64) -> String {
+    format!("{:.1} %", share.min(1.0) * 100.0)
 }
 
 #[cfg(test)]

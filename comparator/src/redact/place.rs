@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::claim::Claim;
 use super::context::Context;
+use super::sessions;
 use super::{Redactor, cards};
 use crate::multipart;
 use crate::notation::string;
@@ -40,6 +41,8 @@ pub(super) enum Content {
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) secret: bool,
+    /// Whether its members are named by the ids of sessions.
+    pub(super) of_sessions: bool,
     pub(super) content: Content,
     /// What the members and elements around it tell about it.
     pub(super) context: Context,
@@ -56,6 +59,7 @@ impl Place {
             .enter(START, &scope.masking, &mut nodes, 0);
         Self {
             secret: masked(&nodes, redactor, scope),
+            of_sessions: false,
             content,
             context: Context::default(),
             nodes: nodes.into(),
@@ -80,6 +84,7 @@ impl Place {
         let hidden_header =
             self.content == Content::Headers && redactor.hides_header(Part::Header, key, scope);
         let mut place = self.step(key, key.parse().ok(), content, redactor, scope);
+        place.of_sessions = sessions::are_named(key);
         place.secret |= hidden_header
             || (!ours && redactor.secret_names.contains(key))
             // A form field's name that is not UTF-8: its reader may see a secret name.
@@ -95,6 +100,7 @@ impl Place {
                 context: self.context.below(),
                 nodes: SmallVec::new(),
                 secret: self.secret,
+                of_sessions: false,
             };
         }
         let key = index.to_string();
@@ -120,6 +126,7 @@ impl Place {
         }
         Self {
             secret: self.secret || masked(&nodes, redactor, scope),
+            of_sessions: false,
             content,
             context: self.context.below(),
             nodes: nodes.into(),
@@ -198,7 +205,7 @@ impl Redactor {
                 return out;
             }
             let key = segment.replace("~1", "/").replace("~0", "~");
-            match self.key(&key) {
+            match self.member_key(&place, &key) {
                 Some(_) => out.push_str(&replacement(segment)),
                 None => out.push_str(segment),
             }
@@ -206,6 +213,14 @@ impl Redactor {
             place = place.member(&key, self, scope);
         }
         out
+    }
+
+    /// The name of a member of a place with its secrets replaced; `None` if it may be recorded as it is.
+    pub(super) fn member_key(&self, place: &Place, key: &str) -> Option<String> {
+        if place.of_sessions && sessions::is_id(key) {
+            return Some(self.hash(key.as_bytes()));
+        }
+        self.key(key)
     }
 
     /// The key with its secrets replaced; `None` if it may be recorded as it is.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::name_value::{Name, names, separator_after};
-use super::{Redactor, cards, logins};
+use super::{Redactor, cards, codes, commands, logins, passfiles};
 
 /// Prefixes of the keys of well-known services.
 const KEY_PREFIXES: [&str; 29] = [
@@ -80,6 +80,9 @@ impl Redactor {
         spans.extend(logins::in_oracle_addresses(text));
         spans.extend(logins::before_hosts(text));
         spans.extend(private_keys(text));
+        spans.extend(commands::passwords(text));
+        spans.extend(passfiles::hashes(text));
+        spans.extend(passfiles::lines(text));
         self.encoded(text, depth, &mut spans);
         spans
     }
@@ -165,6 +168,11 @@ impl Redactor {
                 .get(..length)?
                 .contains(':')
                 .then_some(from..from + length);
+        }
+        if word.eq_ignore_ascii_case("code")
+            && let Some(code) = codes::told(text, name)
+        {
+            return Some(code);
         }
         let Some(sign) = separator_after(text, name) else {
             return self.told(text, name);

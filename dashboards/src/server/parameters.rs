@@ -68,7 +68,17 @@ pub(super) fn asked<T: Parameters>(uri: &Uri) -> Result<T, String> {
         }
         asked
             .read(name, value)
-            .map_err(|wrong| format!("{name}: {wrong}"))?;
+            .map_err(|wrong| format!("{name}: {wrong}{}", of_plus::<T>(name, value)))?;
     }
     Ok(asked)
+}
+
+/// What is said of a wrong value that would be right with the `+` that somebody wrote: in an address it stands for a space.
+fn of_plus<T: Parameters>(name: &str, value: &str) -> &'static str {
+    let meant = value.replace(' ', "+");
+    if meant != value && T::default().read(name, &meant).is_ok() {
+        "; in an address a `+` is a space: write `%2B`"
+    } else {
+        ""
+    }
 }

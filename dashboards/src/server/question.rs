@@ -153,6 +153,16 @@ mod tests {
                 "max_dropped: `1%` is not a share; write a number between 0 and 1, for example 0.25",
             ),
             (
+                "max_latency=p99%3D1.5x+5ms",
+                "max_latency: `p99=1.5x 5ms` is no limit of a latency; write QUANTILE=FACTORx, for example p99=1.5x, or with a \
+                 time that is added p99=1.5x+5ms; in an address a `+` is a space: write `%2B`",
+            ),
+            (
+                "since=2026-01-01T00:00:00+02:00",
+                "since: `2026-01-01T00:00:00 02:00` is neither a time with an offset, such as 2026-01-31T09:30:00Z, nor an age, \
+                 such as 15m, 2h or 7d; in an address a `+` is a space: write `%2B`",
+            ),
+            (
                 "min_requests=many",
                 "min_requests: `many` is not a whole number",
             ),

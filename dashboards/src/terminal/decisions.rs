@@ -7,12 +7,25 @@ use parity_schemas::decisions::{CheckState, DecisionPage, Verification};
 use super::{BAD, DIM, GOOD, OPEN, style, styled};
 use crate::view::words::{sentence, shown};
 
-/// A line for each decision: time, outcome, id, and what was decided.
+/// A line for each decision: time, outcome, id, the migration if there are several, and what was decided.
 pub fn decisions(page: &DecisionPage) -> String {
     let mut out = String::new();
+    let names = || page.decisions.iter().map(|line| shown(&line.migration));
+    let first = page.decisions.first().map(|line| line.migration.as_str());
+    let are_several = page
+        .decisions
+        .iter()
+        .any(|line| Some(line.migration.as_str()) != first);
+    let width = names().map(|name| name.chars().count()).max().unwrap_or(0);
     for line in &page.decisions {
         let word = format!("{:9}", line.outcome.as_str().to_uppercase());
+        let migration = if are_several {
+            format!("{:width$}  ", shown(&line.migration))
+        } else {
+            String::new()
+        };
         let told = match line.headline.as_str() {
+            "" if are_several => String::new(),
             "" => format!("migration {}", shown(&line.migration)),
             headline => sentence(headline),
         };
@@ -20,7 +33,7 @@ pub fn decisions(page: &DecisionPage) -> String {
         let second = time.split('.').next().unwrap_or(&time);
         let _infallible = writeln!(
             out,
-            "{second}Z  {}  {}  {told}",
+            "{second}Z  {}  {}  {migration}{told}",
             styled(style(line.outcome.into()), word),
             styled(DIM, line.id)
         );
@@ -53,7 +66,7 @@ pub fn verification(verification: &Verification) -> String {
             check.name.meaning()
         );
         for told in &check.told {
-            let _infallible = writeln!(out, "           {}", shown(told));
+            let _infallible = writeln!(out, "           {}", sentence(told));
         }
     }
     out

@@ -6,7 +6,7 @@ use parity_schemas::evidence::{Decision, Outcome};
 
 use super::report::{clients_line, excused_cells, noise_in_short};
 use super::{BOLD, DIM, style, styled};
-use crate::view::words::sentence;
+use crate::view::words::{sentence, sentences};
 use crate::view::{Completeness, DecisionView};
 
 /// Routes listed; the rest is in the JSON document.
@@ -27,17 +27,15 @@ fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     let word = decision.outcome.as_str().to_uppercase();
     let word = styled(style(decision.outcome.into()), word);
     // What a pass is proven for comes first, and otherwise what stands in its way.
-    let mut reasons = decision.reasons.iter();
+    let mut reasons = sentences(&decision.reasons);
     if decision.outcome == Outcome::Pass {
         writeln!(out, "{word}{}", sentence(view.claim()))?;
     } else {
-        let first = reasons
-            .next()
-            .map(|reason| format!("  {}", sentence(reason)));
+        let first = reasons.next().map(|reason| format!("  {reason}"));
         writeln!(out, "{word}{}", first.unwrap_or_default())?;
     }
     for reason in reasons {
-        writeln!(out, "  {}", sentence(reason))?;
+        writeln!(out, "  {reason}")?;
     }
     routes(out, view)?;
     if let Some(line) = view.targets() {
@@ -61,7 +59,7 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     };
     let width = longest.max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>9}",
         "ROUTE",
         "COMPARED",
         "TARGETS",
@@ -76,7 +74,7 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>9}",
             row.name,
             row.compared,
             row.targets,

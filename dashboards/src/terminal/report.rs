@@ -14,7 +14,9 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
-use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, targets_line, version};
+use crate::view::words::{
+    elapsed, grouped, percent, rate, sentence, sentences, shown, targets_line, version,
+};
 use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
@@ -43,8 +45,9 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         Outcome::Undecided => decision.reasons.as_slice(),
         Outcome::Pass | Outcome::Fail => &[],
     };
-    for told in reasons.iter().chain(&view.not_counted(reasons)) {
-        writeln!(out, "  {}", sentence(told))?;
+    let not_counted = view.not_counted(reasons);
+    for told in sentences(reasons).chain(sentences(&not_counted)) {
+        writeln!(out, "  {told}")?;
     }
     if let Some(told) = view.classes() {
         writeln!(out, "  {told}")?;

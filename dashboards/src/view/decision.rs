@@ -1,6 +1,6 @@
 //! The decision: the outcome, why, what each route says, and what would settle it.
 
-use parity_schemas::evidence::{Decision, RouteDecision};
+use parity_schemas::evidence::{Decision, Outcome, RouteDecision};
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
 use super::{ClientsView, ExcusedColumns, NoiseView};
@@ -30,8 +30,22 @@ pub(crate) struct RouteRow {
     pub(crate) between: String,
     /// The outcome for this route.
     pub(crate) outcome: &'static str,
-    /// How many more requests, if all match, would make it pass.
+    /// How many more requests, if all match, would make it pass, or what else would.
     pub(crate) needed: String,
+}
+
+/// What would settle a route, or all together: a number of requests, or what no number of them replaces.
+fn settled_by(route: &RouteDecision, max_hidden: f64) -> String {
+    let is_open = route.outcome == Outcome::Undecided;
+    let excused = route.excused;
+    let hides = excused.total() > 0 && excused.hidden > max_hidden && max_hidden > 0.0;
+    match route.needed {
+        0 if is_open && (excused.open > 0 || hides) => "rechecks".to_owned(),
+        // Nothing of it is ever compared, else some number would be told.
+        0 if is_open && route.compared == 0 && route.received > 0 => "shadowing".to_owned(),
+        0 => "-".to_owned(),
+        needed => grouped(needed),
+    }
 }
 
 impl<'a> DecisionView<'a> {
@@ -115,11 +129,64 @@ impl<'a> DecisionView<'a> {
             excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
-            needed: if route.needed == 0 {
-                "-".to_owned()
-            } else {
-                grouped(route.needed)
-            },
+            needed: settled_by(route, self.decision.thresholds.max_hidden),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::noise::Excused;
+
+    use super::*;
+
+    #[test]
+    fn what_settles_a_route_is_told_where_no_number_of_requests_does() {
+        let route = |outcome, compared, needed, excused| RouteDecision {
+            route: "GET /a".to_owned(),
+            received: 9,
+            traffic: 1.0,
+            required: false,
+            compared,
+            differing: 0,
+            excused,
+            uncomparable: 0,
+            unserved: false,
+            distinct_targets: 0,
+            most_frequent_share: None,
+            rate: 0.0,
+            lower: 0.0,
+            alpha: None,
+            upper: 1.0,
+            outcome,
+            needed,
+            counts: None,
+        };
+        let open = Excused {
+            open: 3,
+            ..Excused::default()
+        };
+        let hides = Excused {
+            noise: 3,
+            hidden: 0.02,
+            ..Excused::default()
+        };
+        let none = Excused::default();
+        for (outcome, compared, needed, excused, told) in [
+            (Outcome::Undecided, 9, 1_200, none, "1,200"),
+            (Outcome::Undecided, 9, 0, open, "rechecks"),
+            (Outcome::Undecided, 9, 0, hides, "rechecks"),
+            (Outcome::Undecided, 0, 0, none, "shadowing"),
+            (Outcome::Undecided, 9, 0, none, "-"),
+            (Outcome::Fail, 9, 0, open, "-"),
+            (Outcome::Pass, 9, 0, hides, "-"),
+        ] {
+            assert_eq!(
+                settled_by(&route(outcome, compared, needed, excused), 0.01),
+                told
+            );
+        }
+        let hidden = route(Outcome::Undecided, 9, 0, hides);
+        assert_eq!(settled_by(&hidden, 0.0), "-");
     }
 }

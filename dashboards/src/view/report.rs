@@ -5,9 +5,9 @@ mod differing;
 
 use std::cmp::Reverse;
 
-use parity_comparator::decision::not_counted;
+use parity_comparator::decision::{never_asked_again, not_counted};
 use parity_schemas::clients::{ClientOutcome, Clients};
-use parity_schemas::evidence::Decision;
+use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
@@ -82,8 +82,15 @@ impl<'a> ReportView<'a> {
         } else {
             let routes = self.report.routes.iter();
             let bad = routes.filter(|route| route.differing > 0).count();
+            let open = match self.report.excused.open {
+                0 => String::new(),
+                open => format!(
+                    "; {} of them look like noise, not proven yet",
+                    grouped(open)
+                ),
+            };
             format!(
-                "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
+                "{} of {} compared requests differ ({rate}), on {bad} of {} routes{open}",
                 grouped(differing),
                 grouped(compared),
                 self.report.routes.len(),
@@ -97,9 +104,13 @@ impl<'a> ReportView<'a> {
         }
     }
 
-    /// Which mismatches do not count, one sentence for each reason, without those that were `told` already.
+    /// Which mismatches do not count, or cannot be told from noise, one sentence for each reason, without those that were `told`
+    /// already.
     pub(crate) fn not_counted(&self, told: &[String]) -> Vec<String> {
         let mut sentences = not_counted(&self.decision.total);
+        if self.decision.outcome == Outcome::Fail {
+            sentences.extend(never_asked_again(self.decision.routes.iter()));
+        }
         sentences.retain(|sentence| !told.contains(sentence));
         sentences
     }

@@ -7,7 +7,6 @@
 
 mod terms;
 
-use parity_comparator::decision::METHOD;
 use parity_comparator::decision::again::{again, differences, noise_faults, other_method, taken};
 use parity_comparator::seal::sha256;
 use parity_schemas::decisions::{
@@ -147,11 +146,7 @@ fn fields(written: &Value, content: &ExportContent, decision: &Decision) -> Chec
 
 fn decided_again(decision: &Decision) -> Check {
     if let Some(why) = other_method(decision) {
-        return if decision.method < METHOD {
-            unknown(CheckName::Again, why)
-        } else {
-            Check::of(CheckName::Again, vec![why])
-        };
+        return Check::of(CheckName::Again, vec![why]);
     }
     let told = match again(decision) {
         Some(again) => {

@@ -4,6 +4,7 @@ use parity_schemas::recheck::{ClassCounts, MismatchClass};
 use parity_schemas::visible::visible_up_to;
 
 pub(crate) use parity_comparator::decision::number as grouped;
+pub use parity_comparator::decision::plural;
 
 /// Longest name shown in a list. The JSON document and the store have the whole name.
 const MAX_NAME_CHARS: usize = 120;
@@ -20,6 +21,20 @@ pub(crate) fn sentence(text: &str) -> String {
     visible_up_to(text, MAX_SENTENCE_CHARS)
 }
 
+/// Sentences shown of a decision: about a screen.
+const MAX_SENTENCES: usize = 20;
+
+/// The sentences of a decision, the weightiest first, and how many more there are.
+pub(crate) fn sentences(reasons: &[String]) -> impl Iterator<Item = String> {
+    let more = (reasons.len() as u64).saturating_sub(MAX_SENTENCES as u64);
+    let told = reasons.iter().take(MAX_SENTENCES);
+    let rest = (more > 0).then(|| {
+        let more = plural(more, "more reason", "more reasons");
+        format!("… and {more}; --output json has all")
+    });
+    told.map(|text| sentence(text)).chain(rest)
+}
+
 /// A version as it was recorded; it may be empty.
 pub(crate) fn version(version: &str) -> String {
     if version.is_empty() {
@@ -27,11 +42,6 @@ pub(crate) fn version(version: &str) -> String {
     } else {
         shown(version)
     }
-}
-
-/// `1 difference`, `1,234 differences`.
-pub fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// A share as a percentage that does not round a small share to nothing.
@@ -115,6 +125,15 @@ mod tests {
             ]),
             Some("confirmed 1,008, unconfirmed 992".to_owned())
         );
+    }
+
+    #[test]
+    fn of_many_sentences_the_rest_is_counted() {
+        let all: Vec<String> = (0..22).map(|number| format!("reason {number}")).collect();
+        let told: Vec<String> = sentences(&all).collect();
+        assert_eq!(told.len(), 21);
+        assert_eq!(told[20], "… and 2 more reasons; --output json has all");
+        assert_eq!(sentences(&all[..20]).count(), 20);
     }
 
     #[test]

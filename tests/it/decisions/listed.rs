@@ -6,6 +6,7 @@ use parity_schemas::json_text::compact;
 use serde_json::Value;
 
 use super::{counted, decide, export, state, verify};
+use crate::support::service::Service;
 
 #[test]
 fn a_decision_is_listed_and_shown_byte_for_byte_and_its_export_holds() {
@@ -125,12 +126,13 @@ fn what_is_not_there_is_an_error_that_says_what_to_do() {
     assert!(
         newest
             .stderr
-            .contains("has no decision of migration `default`")
+            .contains("has no decision; `parity gate` stores one")
     );
     let none = place.run(&["decisions", "list"]);
     assert_eq!((none.code, none.stdout.as_str()), (0, ""));
     assert!(
-        none.stderr.contains("no decision is stored"),
+        none.stderr
+            .contains("has no decision; `parity gate` stores one"),
         "{}",
         none.stderr
     );
@@ -143,7 +145,14 @@ fn what_is_not_there_is_an_error_that_says_what_to_do() {
         written.stderr
     );
     let again = place.run(&["decisions", "export", &id, "--to", "held.json"]);
-    assert_eq!(again.code, 2, "an existing file is never overwritten");
+    assert_eq!(again.code, 2, "an existing file is not overwritten");
+    assert!(
+        again.stderr.contains("held.json exists") && again.stderr.contains("--force"),
+        "{}",
+        again.stderr
+    );
+    let forced = place.run(&["decisions", "export", &id, "--to", "held.json", "--force"]);
+    assert_eq!(forced.code, 0, "{}", forced.stderr);
     assert_eq!(place.run(&["decisions", "verify", "held.json"]).code, 0);
     let other = [
         "decisions",
@@ -207,4 +216,35 @@ fn ten_thousand_decisions_are_listed_within_a_second_and_page_by_page() {
         }
     }
     assert_eq!(seen, 10_000);
+}
+
+#[test]
+fn a_list_without_the_right_migration_names_those_that_the_store_has() {
+    let place = counted();
+    decide(&place);
+    let other = ["--migration", "payments"];
+    let service = Service::json("1");
+    let mirror = place.mirror(&service.url(), &service.url(), &other);
+    mirror.get("/items/1");
+    assert_eq!(mirror.stop().0, 0);
+    assert_eq!(place.run(&[&["gate"], &other[..]].concat()).code, 3);
+    for command in [&["decisions", "list"][..], &["decisions", "show"]] {
+        let wrong = place.run(&[command, &["--migration", "paymants"]].concat());
+        let told = "has no decision of migration `paymants`; it has some of `default`, `payments`";
+        assert!(wrong.stderr.contains(told), "{}", wrong.stderr);
+    }
+    let none = place.run(&["decisions", "list", "--outcome", "fail"]);
+    assert!(
+        none.stderr.contains("leave out --outcome"),
+        "{}",
+        none.stderr
+    );
+    let some = place.run(&["decisions", "list"]);
+    let told =
+        "these are of migration `default`; there are some of `payments`, too: --all-migrations";
+    assert!(some.stderr.contains(told), "{}", some.stderr);
+    let all = place.run(&["decisions", "list", "--all-migrations"]);
+    for name in ["  default   PASS", "  payments  UNDECIDED"] {
+        assert!(all.stdout.contains(name), "{}", all.stdout);
+    }
 }

@@ -131,7 +131,9 @@ fn where_no_number_settles_it_that_is_said() {
     );
     assert_eq!(decision.outcome, Outcome::Undecided);
     assert!(
-        decision.reasons[0].ends_with("no number of requests like these would settle it"),
+        decision.reasons[0].contains(
+            "no number of requests would settle it unless the candidate is clearly faster"
+        ),
         "{:?}",
         decision.reasons
     );
@@ -334,4 +336,21 @@ fn what_has_no_time_proves_no_fail() {
     };
     let decision = decided(vec![evidence], &thresholds);
     assert_eq!(decision.latency[0].outcome, Outcome::Fail);
+}
+
+#[test]
+fn a_limit_without_room_says_why_no_number_of_requests_shows_it() {
+    let times = with_tail(20_000, 9_000);
+    let told = |limit: &str| {
+        let decision = decided(vec![route("GET /a", &times, &times)], &at_most(&[limit]));
+        assert_eq!(decision.outcome, Outcome::Undecided, "{limit}");
+        decision.reasons[0].clone()
+    };
+    assert!(
+        told("p50=1x")
+            .contains("leaves no room for two that are equally fast: allow some, such as p50=1.1x"),
+        "{}",
+        told("p50=1x")
+    );
+    assert!(!told("p50=1x+1us").contains("leaves no room"));
 }

@@ -2,7 +2,7 @@
 
 use parity_schemas::evidence::{GroupEvidence, SetEvidence};
 use parity_schemas::noise::NoiseUse;
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence};
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Group;
 
@@ -95,10 +95,19 @@ fn what_may_be_noise_fails_nothing_and_passes_nothing() {
         (open.total.differing, open.total.excused.open),
         (10_000, 10_000)
     );
+    // However many requests come, all of them are of the same kind.
+    assert_eq!((open.total.needed, open.routes[0].needed), (0, 0));
+    assert!(
+        open.reasons[0].ends_with(
+            "look like noise that is not proven yet: rechecks settle that, not more requests"
+        ),
+        "{:?}",
+        open.reasons
+    );
     let missing = open
         .reasons
         .iter()
-        .find(|reason| reason.contains("not proven yet: "));
+        .find(|reason| reason.contains("looks like noise, not proven yet: "));
     assert!(
         missing.is_some_and(|reason| reason.contains("/id (uuid→uuid)")),
         "{:?}",
@@ -195,11 +204,33 @@ fn what_is_never_asked_again_passes_nothing_and_says_why() {
     );
     let told = &open.reasons[0];
     assert!(
-        told.contains("400 of them look like noise that is not proven; 400 are of requests that are never asked again"),
+        told.contains("400 of them look like noise that is not proven. 400 are of requests that are never asked again"),
         "{told}"
     );
-    assert!(!told.contains("more rechecks would tell"), "{told}");
+    assert!(!told.contains("rechecks settle that"), "{told}");
     evidence.sets[0].never_asked = 0;
     let pass = decided_on(&evidence, &Thresholds::default());
     assert_eq!(pass.outcome, Outcome::Pass);
+}
+
+#[test]
+fn a_fail_by_mismatches_that_are_never_asked_again_says_what_would_tell_noise_apart() {
+    let told = |refused: u64| {
+        let mut evidence = evidence(vec![("POST /quotes", counts(0, 40, &[]))]);
+        let rechecks = &mut evidence.routes[0].counts.rechecks;
+        if refused > 0 {
+            rechecks.insert(RecheckEvent::RefusedMethod, refused);
+        }
+        let fail = decided_on(&evidence, &Thresholds::default());
+        assert_eq!(fail.outcome, Outcome::Fail);
+        fail.reasons
+    };
+    assert_eq!(told(0).len(), 1);
+    assert!(
+        told(40)[1]
+            .starts_with("POST /quotes: 40 mismatches are of requests that are never asked again")
+            && told(40)[1].contains("`recheck = true`"),
+        "{:?}",
+        told(40)
+    );
 }

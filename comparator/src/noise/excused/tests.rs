@@ -210,6 +210,10 @@ fn family(members: &[Member]) -> Vec<NoiseState> {
         group.group.explanation = *explanation;
         for (evidence, count) in *counted {
             group.evidence.insert(*evidence, *count);
+            // The services stood still, each at its own value.
+            if *evidence == RecheckEvidence::Own {
+                group.classes.insert(MismatchClass::Confirmed, *count);
+            }
         }
     }
     let found = find(&found, NoiseUse::Use);
@@ -231,6 +235,17 @@ fn what_is_explained_by_chance_is_noise_with_the_rest_of_its_place() {
         family(&[clock, few]),
         [NoiseState::Proven, NoiseState::Proven]
     );
+    // Nobody asked about those few yet. One confirmed recheck of them, and they count.
+    let unasked = (cut, 38, 0, &[(Targets, 0)][..]);
+    assert_eq!(
+        family(&[clock, unasked]),
+        [NoiseState::Proven, NoiseState::Proven]
+    );
+    let standing = (cut, 38, 0, &[(Targets, 1), (RecheckEvidence::Own, 1)][..]);
+    assert_eq!(family(&[clock, standing]), [NoiseState::Proven]);
+    // So many that all of them may be wrong.
+    let many = (cut, 400, 0, &[(Targets, 0)][..]);
+    assert_eq!(family(&[clock, many]), [NoiseState::Proven]);
     // Alone it says nothing.
     assert_eq!(family(&[few]), [NoiseState::Open]);
     // It is cut always on the same side.

@@ -86,7 +86,7 @@ fn each_fault_is_told_by_its_name() {
         (
             "uuid→uuid",
             &[(CandidateOdd, 3)],
-            "not enough rechecks to tell that it is by chance when the candidate's value was of another kind: that may be 1.3 % too often, and 1.0 % is allowed",
+            "too few rechecks: \"the candidate's value was of another kind\" may exceed its opposite by 1.3 %, 1.0 % allowed",
         ),
     ] {
         let proof = prove(&sums(shape, 10_000, 1_000, evidence), None, 10_000);

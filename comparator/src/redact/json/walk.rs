@@ -252,7 +252,7 @@ impl<'a> Walker<'a> {
         let hides_scalars = named.all || place.context.hides_scalars;
         for key in self.reading.tree.keys(at) {
             let name = self.reading.key_text(key);
-            if let Some(clean) = self.reading.redactor.key(&name) {
+            if let Some(clean) = self.reading.redactor.member_key(place, &name) {
                 self.replace(key, &clean);
             }
             let mut member = place.member(&name, self.reading.redactor, self.scope);

@@ -129,6 +129,18 @@ const FINDS: &[Find] = &[
     (603, TEXT, "kept 3\nThe password for the user bob is HUNTER2.\n"),
     (604, TEXT, "kept 3\nPassword of ada = HUNTER2\n"),
     (605, JSON, r#"{"m":"The password for bob is: HUNTER2","n":"kept 3"}"#),
+    // Command lines, and what files of passwords hold.
+    (611, TEXT, "# kept 3\n$ mysql -u root -pHUNTER2 shop\n"),
+    (612, JSON, r#"{"m":"sshpass -p HUNTER2 ssh ada@host","n":"kept 3"}"#),
+    (613, TEXT, "kept 3\nsshpass -p 'HUNTER2' scp -P 22 a b\n"),
+    (614, TEXT, "kept 3\nroot:$6$saltsalt$HUNTER2bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu:19000:0:99999:7:::\n"),
+    (615, JSON, r#"{"h":"$2b$12$HUNTER2z0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW","n":"kept 3"}"#),
+    (616, JSON, r#"{"h":"$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$HUNTER2vJCsgt3ub+b4dWRWJTmaaJObG","n":"kept 3"}"#),
+    (617, TEXT, "# kept 3\ndb.example:5432:shop:ada:HUNTER2\n*:*:*:ada:HUNTER2\n"),
+    (618, JSON, r#"{"m":"db.example:5432:shop:ada:HUNTER2","n":"kept 3"}"#),
+    // Ids of sessions as keys.
+    (621, JSON, r#"{"sessions":{"HUNTER2f86d081884c7d659":{"user":"kept 3"}}}"#),
+    (622, JSON, r#"{"a":{"activeSessions":{"HUNTER2f86d081884c7d659":"kept 3"}}}"#),
 ];
 
 /// The same for a value that only its place in a sentence tells from prose: `opensesame`.
@@ -144,6 +156,40 @@ const SENTENCES: &[Find] = &[
     (658, TEXT, "kept 3\nlog in with password opensesame\n"),
     (659, TEXT, "kept 3\nthe password for bob is opensesame\n"),
     (660, TEXT, "kept 3\nthe passphrase is \u{201c}opensesame\u{201d}\n"),
+];
+
+/// Codes that a message tells somebody, and the digits of them.
+const CODES: &[(&str, &str)] = &[
+    ("Your code: 493817", "493817"),
+    ("Your code is 4938. Do not share it.", "4938"),
+    ("kept 3, the code is 493817", "493817"),
+    ("code is 493817", "493817"),
+    ("Your one-time code is: 493-817.", "493-817"),
+    ("Your code: G-493817", "G-493817"),
+    ("use code 7, not 8; my code was 49381722", "49381722"),
+];
+
+/// Texts with words and signs of those, which stay as they are.
+const ORDINARY: &[&str] = &[
+    "error code: 100200",
+    "Error Code: 1045. Access denied",
+    "code: 493817",
+    "exit code is 137",
+    "the status code is 404",
+    "Your zip code: 94105",
+    "your postal code is 10115",
+    "Your order code: 493817",
+    "the code is 404",
+    "the code is 493817.5",
+    "the code is 10 lines long",
+    "product code 493817",
+    "ssh -p 2222 ada@host",
+    "mysql -u root -p shop",
+    "docker run -p 8080:80 mysql",
+    "costs $6.00, or $5 and $1$2",
+    "12:30:45:67:89",
+    "main.rs:12:5:error:expected",
+    "12 sessions of 3 users",
 ];
 
 /// Prose about secrets, which stays as it is.
@@ -270,6 +316,33 @@ fn prose_about_secrets_stays() {
         .filter(|(text, shown)| text != shown)
         .collect();
     assert!(hidden.is_empty(), "{hidden:#?}");
+}
+
+#[test]
+fn a_code_to_log_in_is_hidden_and_other_codes_are_not() {
+    let redactor = plain();
+    for (text, code) in CODES {
+        let shown = redactor.string(text);
+        assert!(!shown.contains(code), "{text}: {shown}");
+        assert!(
+            !text.contains("kept 3") || shown.contains("kept 3"),
+            "{shown}"
+        );
+    }
+    for text in ORDINARY {
+        assert_eq!(redactor.string(text), *text);
+    }
+}
+
+#[test]
+fn keys_that_are_no_ids_of_sessions_stay() {
+    for text in [
+        r#"{"sessions":{"mobile":3,"2026-01-31":4}}"#,
+        r#"{"orders":{"9f86d081884c7d659a2feaa0c55ad015":3}}"#,
+        r#"{"sessions":[{"started":"2026-01-31"}]}"#,
+    ] {
+        assert_eq!(json_body(text), text);
+    }
 }
 
 #[test]

@@ -173,6 +173,8 @@ pub(super) const NAMELESS: &[(&str, Nameless)] = &[
     ("application/json", |s| format!(r#"{{"u":"/v1/secrets/a/b/{s}"}}"#).into()),
     ("text/plain", |s| format!("open https://x.example/reset/{s}\n").into()),
     ("application/json", |s| format!(r#"{{"c":"curl -u ada:{s} https://x.example"}}"#).into()),
+    ("application/json", |s| format!(r#"{{"c":"mysql -uroot -p{s} shop; sshpass -p {s} ssh ada@x.example"}}"#).into()),
+    ("text/plain", |s| format!("x.example:5432:shop:ada:{s}\n").into()),
     ("application/json", |s| format!(r#"{{"c":"CREATE USER a IDENTIFIED BY '{s}'"}}"#).into()),
     ("application/json", |s| format!(r#"{{"h":"Cookie: a=1; sid={s}"}}"#).into()),
     ("application/json", |s| format!(r#"{{"h":"x Authorization: Basic {}"}}"#, base64(&format!("ada:{s}"))).into()),
