@@ -27,9 +27,12 @@ use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
-use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
+use self::rows::{
+    GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, extent, folded, grouped_by, parts, select,
+};
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
+use super::charged::Charged;
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
@@ -64,14 +67,43 @@ impl ClickHouseReader {
         })
     }
 
-    /// All rows of a query.
+    /// All rows of a query that has few.
     fn ask<T>(&self, question: clickhouse::query::Query) -> Result<Vec<T>, StoreError>
     where
         T: clickhouse::RowOwned + clickhouse::RowRead,
     {
+        let mut rows = Vec::new();
+        self.each(question, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Calls `each` with every row of a query as it arrives.
+    fn each<T>(
+        &self,
+        question: clickhouse::query::Query,
+        mut each: impl FnMut(T) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>
+    where
+        T: clickhouse::RowOwned + clickhouse::RowRead,
+    {
+        let mut refused = Ok(());
+        let rows = async {
+            let mut rows = question.fetch::<T>()?;
+            while let Some(row) = rows.next().await? {
+                refused = each(row);
+                if refused.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
         self.runtime
-            .block_on(within(ANSWERED_WITHIN, question.fetch_all::<T>()))
-            .map_err(|fault| self.server.failed("read", &fault))
+            .block_on(within(ANSWERED_WITHIN, rows))
+            .map_err(|fault| self.server.failed("read", &fault))?;
+        refused
     }
 
     /// The identity that was last in force.
@@ -157,7 +189,11 @@ impl ClickHouseReader {
         with_details: bool,
     ) -> clickhouse::query::Query {
         let columns = table.columns();
-        let list = select(columns, forms, |column| folded(column, with_details));
+        let mut list = select(columns, forms, |column| folded(column, with_details));
+        if table == RecordType::GroupTally {
+            list = format!("{}, {list}", parts());
+        }
+        list = format!("{}, {list}", extent(columns, with_details));
         let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
         // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
         let by = grouped_by(columns);
@@ -189,15 +225,25 @@ impl ClickHouseReader {
             .collect();
         let of = (identity, selection, counted.as_str());
         let sets = self.summed(RecordType::SetTally, SET, of, with_details);
-        for mut row in self.ask::<SetRow>(sets)? {
+        let mut charged = Charged::default();
+        self.each(sets, |mut row: SetRow| {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.sets.add(row.into_record()?);
-        }
+            let extent = row.extent as u64;
+            let set = row.into_record()?;
+            charged.rows(&set, extent)?;
+            sums.sets.add(set);
+            Ok(())
+        })?;
         let groups = self.summed(RecordType::GroupTally, GROUP, of, with_details);
-        for mut row in self.ask::<GroupRow>(groups)? {
+        let mut charged = Charged::default();
+        self.each(groups, |mut row: GroupRow| {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.groups.add(row.into_record()?);
-        }
+            let extent = row.extent as u64;
+            let (group, spread) = row.into_spread()?;
+            charged.rows(&group, extent)?;
+            sums.groups.add(group, spread);
+            Ok(())
+        })?;
         self.tallies(of, with_details, |tally| sums.add(tally))?;
         Ok(sums)
     }
@@ -210,11 +256,15 @@ impl ClickHouseReader {
         mut add: impl FnMut(Tally),
     ) -> Result<(), StoreError> {
         let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
-        for mut row in self.ask::<TallyRow>(tallies)? {
+        let mut charged = Charged::default();
+        self.each(tallies, |mut row: TallyRow| {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            add(row.into_record()?);
-        }
-        Ok(())
+            let extent = row.extent as u64;
+            let tally = row.into_record()?;
+            charged.rows(&tally, extent)?;
+            add(tally);
+            Ok(())
+        })
     }
 }
 

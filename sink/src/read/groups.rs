@@ -14,7 +14,9 @@ use std::rc::Rc;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::Window;
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, add_counts, complete_classes};
+use parity_schemas::recheck::{
+    ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
+};
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
 use parity_schemas::tally::{Group, GroupTally};
@@ -22,7 +24,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use uuid::Uuid;
 
-use self::spread::Spread;
+pub(super) use self::spread::{SUMS, Spread, Sum};
 use super::hints::Hints;
 use crate::error::StoreError;
 use crate::tally::{OTHER, other_group};
@@ -75,8 +77,16 @@ struct Exchanges {
 }
 
 impl Groups {
-    /// Adds the row of a group, or of several that a store has added up.
-    pub(super) fn add(&mut self, mut row: GroupTally) {
+    /// Adds the row of a group.
+    pub(super) fn add_row(&mut self, row: GroupTally) {
+        let spread = Spread::of(&row);
+        self.add(row, spread);
+    }
+
+    /// Adds rows of a group that a store has added up, and how they are spread.
+    pub(super) fn add(&mut self, mut row: GroupTally, mut spread: Spread) {
+        // They do not add up, and are told from how the rows are spread.
+        row.evidence.remove(&RecheckEvidence::Targets);
         let route = row.route.as_str();
         let full = self.count >= MAX_REPORT_GROUPS;
         if !self.by_route.contains_key(route) {
@@ -89,12 +99,13 @@ impl Groups {
             row.group = other_group();
             row.exchange_digest = ExchangeDigest::UNKNOWN;
             row.evidence.clear();
+            spread.forget_evidence();
         }
         if let Some(sums) = groups.get_mut(&row.group.fingerprint) {
-            sums.add(row);
+            sums.add(row, spread);
         } else {
             self.count += 1;
-            groups.insert(row.group.fingerprint.clone(), Sums::of(row));
+            groups.insert(row.group.fingerprint.clone(), Sums::of(row, spread));
         }
     }
 
@@ -121,7 +132,7 @@ impl Groups {
                 sums.group = other_group();
                 sums.digest = ExchangeDigest::UNKNOWN;
                 sums.evidence.clear();
-                sums.spread = Spread::default();
+                sums.spread.forget_evidence();
                 fingerprint.clone_from(&sums.group.fingerprint);
             }
             if let Some(known) = own.get_mut(&fingerprint) {
@@ -264,7 +275,7 @@ fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
 }
 
 impl Sums {
-    fn of(row: GroupTally) -> Self {
+    fn of(row: GroupTally, spread: Spread) -> Self {
         let mut sums = Self {
             group: row.group.clone(),
             count: 0,
@@ -273,14 +284,15 @@ impl Sums {
             last_seen: row.last_seen,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
-            spread: Spread::default(),
+            spread,
             examples: Vec::new(),
         };
         sums.add_counts(row);
         sums
     }
 
-    fn add(&mut self, row: GroupTally) {
+    fn add(&mut self, row: GroupTally, spread: Spread) {
+        self.spread.extend(spread);
         self.digest.add(row.exchange_digest);
         self.first_seen = self.first_seen.min(row.first_seen);
         self.last_seen = self.last_seen.max(row.last_seen);
@@ -290,7 +302,6 @@ impl Sums {
     fn add_counts(&mut self, mut row: GroupTally) {
         self.count += row.count;
         row.classes = complete_classes(row.classes, row.count);
-        self.spread.add(&mut row);
         add_counts(&mut self.classes, &row.classes);
         add_counts(&mut self.evidence, &row.evidence);
         self.add_example(row.last_seen, row.example_id);
