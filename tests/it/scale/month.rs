@@ -6,7 +6,8 @@ use crate::support::process::Place;
 use crate::support::report::Report;
 
 const DAYS: u64 = 30;
-/// KiB of data that the reader may have. The groups of such a report take 60 MiB, and one row for each group and day 400 more.
+/// KiB of data that the reader may have. It needs 120 MB, most of it for the document; with one row for each group and day in
+/// memory at once, it was 600.
 const MEMORY: u32 = 150_000;
 
 /// One tally for each route and day, with one row for each group, all of one process; the newest example is stored.
