@@ -20,6 +20,7 @@ pub mod documents;
 pub mod evidence;
 pub mod exchange;
 mod explanation;
+pub mod extent;
 pub mod fields;
 pub mod histogram;
 pub mod id;

@@ -131,7 +131,9 @@ pub type EvidenceCounts = BTreeMap<RecheckEvidence, u64>;
 /// The counts by class of this many mismatches, when those of older programs are among them: mismatches without a class
 /// are unconfirmed.
 pub fn complete_classes(mut classes: ClassCounts, mismatches: u64) -> ClassCounts {
-    let classified: u64 = classes.values().sum();
+    let classified = classes
+        .values()
+        .fold(0, |sum: u64, of| sum.saturating_add(*of));
     if let Some(rest @ 1..) = mismatches.checked_sub(classified) {
         *classes.entry(MismatchClass::Unconfirmed).or_default() += rest;
     }

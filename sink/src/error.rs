@@ -252,6 +252,16 @@ pub enum StoreError {
         /// The value, cut.
         value: String,
     },
+    /// Rows count more than there can be.
+    #[error(
+        "the rows of {table} count more than any traffic has, at the latest with that of {row}; was the store edited?"
+    )]
+    Impossible {
+        /// Which table.
+        table: &'static str,
+        /// What the row is of with which they do.
+        row: String,
+    },
     /// The system refused a thread.
     #[error("cannot start the writer thread")]
     Thread(#[source] std::io::Error),
@@ -298,6 +308,7 @@ impl StoreError {
             | Self::SpoolIo { .. }
             | Self::NoBroker { .. }
             | Self::Value { .. }
+            | Self::Impossible { .. }
             | Self::Thread(_)
             | Self::Stuck(_) => false,
         }

@@ -6,6 +6,7 @@
 mod assemble;
 mod carry;
 mod causes;
+mod charged;
 mod clickhouse;
 mod conditions;
 mod decisions;

@@ -4,6 +4,7 @@ pub(crate) mod conserved;
 mod flaky;
 mod hostile;
 mod older;
+mod unspoken;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;

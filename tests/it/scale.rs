@@ -3,6 +3,7 @@
 //! `PARITY_TEST_LENGTH=long` (tests/long) runs the same checks at full length.
 
 mod kills;
+mod month;
 mod reader;
 mod rechecks;
 

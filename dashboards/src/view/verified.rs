@@ -5,6 +5,7 @@
 //! follows from something else in the file is made again. What was counted follows from nothing; that is only seen with
 //! the store, and without one it is said what was not checked.
 
+mod counted;
 mod terms;
 
 use parity_comparator::decision::again::{again, differences, noise_faults, other_method, taken};
@@ -102,7 +103,10 @@ fn opened(file: &[u8]) -> Result<Opened, String> {
         ));
     }
     let unreadable = |error| format!("its content cannot be read by this program: {error}");
-    let written = serde_json::from_str(export.content.get()).map_err(unreadable)?;
+    let written: Value = serde_json::from_str(export.content.get()).map_err(unreadable)?;
+    if let Some(told) = counted::impossible(&written["decision"]) {
+        return Err(told);
+    }
     let content: ExportContent = serde_json::from_str(export.content.get()).map_err(unreadable)?;
     let decision = serde_json::from_str(content.decision.get())
         .map_err(|error| format!("its decision cannot be read by this program: {error}"))?;

@@ -9,8 +9,8 @@ pub enum Fold {
     Nothing,
     /// The same: only rows that agree in it are added up.
     By,
-    /// The day, in UTC, that it is in: only rows of one day are added up.
-    ByDay,
+    /// Nothing; but some counts are also told apart by it, see `sink/src/read/groups/spread.rs`.
+    Apart,
     /// The same, as rows that agree in the columns of [`Fold::By`] agree in it.
     Any,
     /// The sum; of counts by word or bucket, word by word.

@@ -90,7 +90,7 @@ macro_rules! group_tally_columns {
             Fixed legacy_version: Label = identity.legacy_version;
             Fixed candidate_version: Label = identity.candidate_version;
             Fixed rules_hash: Label = identity.rules_hash;
-            Fixed(ByDay) interval_start: Time = interval_start;
+            Fixed(Apart) interval_start: Time = interval_start;
             Fixed(By) route: Label = route;
             Key(By) fingerprint: Hash = group.fingerprint;
             Fixed(Any) part: Word = group.part;
@@ -104,7 +104,7 @@ macro_rules! group_tally_columns {
             Grown(Max) last_seen: Time = last_seen;
             Grown(Newest) example_id: Id = example_id;
             Grown(Digest) exchange_digest: Number = exchange_digest;
-            Fixed(By) run: Run = run, since 1;
+            Fixed(Apart) run: Run = run, since 1;
             Fixed(Any) shape: Label = group.shape, since 1;
             Grown(Sum) classes: Counts = classes, since 1;
             Grown(Sum) evidence: Counts = evidence, since 1;

@@ -10,25 +10,26 @@
 mod decisions;
 mod forms;
 mod mismatches;
+mod older_examples;
 mod replicas;
 mod rows;
+mod sums;
 mod watermarks;
 
 use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
-use parity_schemas::record::{Mismatch, RecordType};
+use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
-use parity_schemas::tally::{Identity, Tally};
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
-use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
-use super::assemble::{Sums, nothing};
+use self::replicas::{ORIGIN, Replicas, SETTINGS};
+use super::assemble::nothing;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
@@ -41,9 +42,6 @@ use crate::store::StoreConfig;
 
 /// Time limit of one query of a reader.
 const ANSWERED_WITHIN: std::time::Duration = std::time::Duration::from_mins(2);
-
-/// For how many groups one query fetches older examples.
-const GROUPS_PER_QUESTION: usize = 500;
 
 /// A database, open for reading.
 pub(super) struct ClickHouseReader {
@@ -64,14 +62,43 @@ impl ClickHouseReader {
         })
     }
 
-    /// All rows of a query.
+    /// All rows of a query that has few.
     fn ask<T>(&self, question: clickhouse::query::Query) -> Result<Vec<T>, StoreError>
     where
         T: clickhouse::RowOwned + clickhouse::RowRead,
     {
+        let mut rows = Vec::new();
+        self.each(question, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Calls `each` with every row of a query as it arrives.
+    fn each<T>(
+        &self,
+        question: clickhouse::query::Query,
+        mut each: impl FnMut(T) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>
+    where
+        T: clickhouse::RowOwned + clickhouse::RowRead,
+    {
+        let mut refused = Ok(());
+        let rows = async {
+            let mut rows = question.fetch::<T>()?;
+            while let Some(row) = rows.next().await? {
+                refused = each(row);
+                if refused.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
         self.runtime
-            .block_on(within(ANSWERED_WITHIN, question.fetch_all::<T>()))
-            .map_err(|fault| self.server.failed("read", &fault))
+            .block_on(within(ANSWERED_WITHIN, rows))
+            .map_err(|fault| self.server.failed("read", &fault))?;
+        refused
     }
 
     /// The identity that was last in force.
@@ -118,144 +145,6 @@ impl ClickHouseReader {
             rules_hash: found.rules_hash,
         };
         Ok(Some((identity, Timestamp::from_micros(found.began_at))))
-    }
-
-    /// A query on the tallies or groups of one identity; `tail` follows its conditions.
-    fn of_identity(
-        &self,
-        select: &str,
-        identity: &Identity,
-        selection: &Selection,
-        tail: &str,
-    ) -> clickhouse::query::Query {
-        let sql = format!(
-            "{select} WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? AND t.rules_hash = ?{} {tail} \
-             SETTINGS do_not_merge_across_partitions_select_final = 1",
-            since_condition(selection)
-        );
-        let question = self
-            .server
-            .client()
-            .query(&sql)
-            .bind(&identity.migration)
-            .bind(&identity.legacy_version)
-            .bind(&identity.candidate_version)
-            .bind(&identity.rules_hash);
-        match selection.since {
-            Some(since) => question.bind(since.as_micros()),
-            None => question,
-        }
-    }
-
-    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`]. `condition` is a further one,
-    /// that begins with `AND`.
-    fn summed(
-        &self,
-        table: RecordType,
-        forms: &[&str],
-        (identity, selection, condition): (&Identity, &Selection, &str),
-        with_details: bool,
-    ) -> clickhouse::query::Query {
-        let columns = table.columns();
-        let list = select(columns, forms, |column| folded(column, with_details));
-        let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
-        // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
-        let by = grouped_by(columns);
-        let tail = format!(
-            "{condition} GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard"
-        );
-        self.of_identity(&query, identity, selection, &tail)
-    }
-
-    /// All counts of an identity, added up. Tallies are read last: what they count may then be missing in the groups and
-    /// sets for a moment, and never the other way round, so that no more can be excused than was counted.
-    fn sums(
-        &self,
-        identity: &Identity,
-        selection: &Selection,
-        with_details: bool,
-    ) -> Result<Sums, StoreError> {
-        let mut sums = Sums::default();
-        for span in &selection.left_out {
-            let mut held = Sums::default();
-            let condition = format!("AND {}", touched(span));
-            let of = (identity, selection, condition.as_str());
-            self.tallies(of, false, |tally| held.add(tally))?;
-            sums.left_out.push(held.into_left_out(span.clone()));
-        }
-        let spans = selection.left_out.iter();
-        let counted: String = spans
-            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
-            .collect();
-        let of = (identity, selection, counted.as_str());
-        let sets = self.summed(RecordType::SetTally, SET, of, with_details);
-        for mut row in self.ask::<SetRow>(sets)? {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.sets.add(row.into_record()?);
-        }
-        let groups = self.summed(RecordType::GroupTally, GROUP, of, with_details);
-        for mut row in self.ask::<GroupRow>(groups)? {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.groups.add(row.into_record()?);
-        }
-        self.tallies(of, with_details, |tally| sums.add(tally))?;
-        Ok(sums)
-    }
-
-    /// Hands out the tallies of an identity, summed by route and run.
-    fn tallies(
-        &self,
-        of: (&Identity, &Selection, &str),
-        with_details: bool,
-        mut add: impl FnMut(Tally),
-    ) -> Result<(), StoreError> {
-        let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
-        for mut row in self.ask::<TallyRow>(tallies)? {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            add(row.into_record()?);
-        }
-        Ok(())
-    }
-}
-
-impl ClickHouseReader {
-    /// Adds the few next older examples of groups whose newest example is missing (dropped before it was stored, or not
-    /// stored yet). Returns whether there are any.
-    fn add_older_examples(
-        &self,
-        sums: &mut Sums,
-        identity: &Identity,
-        selection: &Selection,
-        found: impl Fn(&Uuid) -> bool,
-    ) -> Result<bool, StoreError> {
-        let lacking: Vec<(String, String)> = sums
-            .groups
-            .without(found)
-            .into_iter()
-            .map(|(route, fingerprint)| (route.to_owned(), fingerprint.to_owned()))
-            .collect();
-        let mut any = false;
-        for lacking in lacking.chunks(GROUPS_PER_QUESTION) {
-            let tail = format!(
-                "AND (route, fingerprint) IN ? ORDER BY t.last_seen DESC, toUInt128(t.example_id) DESC \
-                 LIMIT {EXAMPLES_TRIED} BY route, fingerprint"
-            );
-            let select = "SELECT route, fingerprint, toUnixTimestamp64Micro(t.last_seen) AS last_seen, \
-                 toString(t.example_id) AS example_id FROM group_tallies AS t FINAL";
-            let question = self
-                .of_identity(select, identity, selection, &tail)
-                .bind(lacking);
-            for row in self.ask::<ExampleRow>(question)? {
-                any = true;
-                sums.groups.add_example(
-                    &row.route,
-                    &row.fingerprint,
-                    Timestamp::from_micros(row.last_seen),
-                    word("group_tallies", "example_id", &row.example_id)?,
-                );
-            }
-        }
-        Ok(any)
     }
 }
 
@@ -442,14 +331,6 @@ struct Newest {
     began_at: i64,
     shard: u32,
     server: String,
-}
-
-#[derive(Row, Deserialize)]
-struct ExampleRow {
-    route: String,
-    fingerprint: String,
-    last_seen: i64,
-    example_id: String,
 }
 
 #[derive(Row, Deserialize)]

@@ -1,11 +1,6 @@
-//! The groups of a report: added up, and listed as one entry if they contain the same exchanges.
-//!
-//! Groups of one route that contain exactly the same exchanges have one reason, or cannot be distinguished by the
-//! recorded traffic; either way a person needs to look at them once. This is decided from tallies alone, by count,
-//! digest of the exchanges, and first and last time, so neither retention nor sampling changes it. Groups with *nearly*
-//! the same exchanges stay separate: a digest cannot measure similarity, and a sketch of each set would be many times
-//! larger than its row.
+//! The groups of a report: added up, row by row.
 
+mod coinciding;
 mod spread;
 
 use std::collections::HashMap;
@@ -14,15 +9,17 @@ use std::rc::Rc;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::Window;
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, add_counts, complete_classes};
+use parity_schemas::recheck::{
+    ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
+};
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
 use parity_schemas::tally::{Group, GroupTally};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Kind, Part};
 use uuid::Uuid;
 
-use self::spread::Spread;
+use self::coinciding::coinciding;
+pub(super) use self::spread::{SUMS, Spread, Sum};
 use super::hints::Hints;
 use crate::error::StoreError;
 use crate::tally::{OTHER, other_group};
@@ -62,21 +59,17 @@ struct Sums {
     examples: Vec<(Timestamp, Uuid)>,
 }
 
-/// Equal for groups of one route that contain the same exchanges. The times are free, and make an accidental equality
-/// of digests even less likely.
-#[derive(PartialEq, Eq, Hash)]
-struct Exchanges {
-    count: u64,
-    digest: ExchangeDigest,
-    first_seen: Timestamp,
-    last_seen: Timestamp,
-    legacy_status: u16,
-    candidate_status: u16,
-}
-
 impl Groups {
-    /// Adds the row of a group, or of several that a store has added up.
-    pub(super) fn add(&mut self, mut row: GroupTally) {
+    /// Adds the row of a group.
+    pub(super) fn add_row(&mut self, row: GroupTally) {
+        let spread = Spread::of(&row);
+        self.add(row, spread);
+    }
+
+    /// Adds rows of a group that a store has added up, and how they are spread.
+    pub(super) fn add(&mut self, mut row: GroupTally, mut spread: Spread) {
+        // They do not add up, and are told from how the rows are spread.
+        row.evidence.remove(&RecheckEvidence::Targets);
         let route = row.route.as_str();
         let full = self.count >= MAX_REPORT_GROUPS;
         if !self.by_route.contains_key(route) {
@@ -89,12 +82,13 @@ impl Groups {
             row.group = other_group();
             row.exchange_digest = ExchangeDigest::UNKNOWN;
             row.evidence.clear();
+            spread.forget_evidence();
         }
         if let Some(sums) = groups.get_mut(&row.group.fingerprint) {
-            sums.add(row);
+            sums.add(row, spread);
         } else {
             self.count += 1;
-            groups.insert(row.group.fingerprint.clone(), Sums::of(row));
+            groups.insert(row.group.fingerprint.clone(), Sums::of(row, spread));
         }
     }
 
@@ -121,7 +115,7 @@ impl Groups {
                 sums.group = other_group();
                 sums.digest = ExchangeDigest::UNKNOWN;
                 sums.evidence.clear();
-                sums.spread = Spread::default();
+                sums.spread.forget_evidence();
                 fingerprint.clone_from(&sums.group.fingerprint);
             }
             if let Some(known) = own.get_mut(&fingerprint) {
@@ -212,59 +206,8 @@ impl Groups {
     }
 }
 
-/// Groups of one route, each with those that contain the same exchanges; the most informative one comes first.
-fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
-    let mut told = Vec::new();
-    let mut known: HashMap<Exchanges, Vec<Sums>> = HashMap::new();
-    for group in groups {
-        match group.exchanges() {
-            Some(exchanges) => known.entry(exchanges).or_default().push(group),
-            None => told.push((group, Vec::new())),
-        }
-    }
-    for mut same in known.into_values() {
-        same.sort_unstable_by(|one, other| telling(&one.group).cmp(&telling(&other.group)));
-        let mut same = same.into_iter();
-        if let Some(first) = same.next() {
-            told.push((first, same.collect()));
-        }
-    }
-    told
-}
-
-/// Sorts groups with the same exchanges, the most informative first: a different status explains all other differences;
-/// a group with an explanation says more than one without; a path further up contains those below it; and two different
-/// values say more than a missing one.
-fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
-    let depth = match group.part {
-        Part::Body => group.pattern.matches('/').count(),
-        Part::Status | Part::Header | Part::Trailer => 1,
-    };
-    let part = match group.part {
-        Part::Status | Part::Body => 0,
-        Part::Header => 1,
-        Part::Trailer => 2,
-    };
-    let kind = match group.kind {
-        Kind::Decode => 0,
-        Kind::Type | Kind::Value | Kind::Order | Kind::DuplicateKey => 1,
-        Kind::Missing => 2,
-        Kind::Extra => 3,
-    };
-    (
-        group.part != Part::Status,
-        group.explanation.is_none(),
-        depth,
-        part,
-        kind,
-        group.pattern.len(),
-        &group.pattern,
-        &group.fingerprint,
-    )
-}
-
 impl Sums {
-    fn of(row: GroupTally) -> Self {
+    fn of(row: GroupTally, spread: Spread) -> Self {
         let mut sums = Self {
             group: row.group.clone(),
             count: 0,
@@ -273,14 +216,15 @@ impl Sums {
             last_seen: row.last_seen,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
-            spread: Spread::default(),
+            spread,
             examples: Vec::new(),
         };
         sums.add_counts(row);
         sums
     }
 
-    fn add(&mut self, row: GroupTally) {
+    fn add(&mut self, row: GroupTally, spread: Spread) {
+        self.spread.extend(spread);
         self.digest.add(row.exchange_digest);
         self.first_seen = self.first_seen.min(row.first_seen);
         self.last_seen = self.last_seen.max(row.last_seen);
@@ -290,7 +234,6 @@ impl Sums {
     fn add_counts(&mut self, mut row: GroupTally) {
         self.count += row.count;
         row.classes = complete_classes(row.classes, row.count);
-        self.spread.add(&mut row);
         add_counts(&mut self.classes, &row.classes);
         add_counts(&mut self.evidence, &row.evidence);
         self.add_example(row.last_seen, row.example_id);
@@ -323,18 +266,6 @@ impl Sums {
         self.examples.sort_unstable_by(|one, other| other.cmp(one));
         self.examples.dedup();
         self.examples.truncate(EXAMPLES_TRIED);
-    }
-
-    /// Identifies the exchanges; `None` without a digest.
-    fn exchanges(&self) -> Option<Exchanges> {
-        self.digest.is_known().then_some(Exchanges {
-            count: self.count,
-            digest: self.digest,
-            first_seen: self.first_seen,
-            last_seen: self.last_seen,
-            legacy_status: self.group.legacy_status,
-            candidate_status: self.group.candidate_status,
-        })
     }
 
     fn into_report(
@@ -411,45 +342,4 @@ fn example_of(group: &Group, row: &ExampleRow) -> Option<GroupExample> {
         candidate: finding.candidate.clone(),
         text_diff: finding.text_diff.clone(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use parity_schemas::verdict::Explanation;
-
-    use super::*;
-
-    #[test]
-    fn the_group_that_tells_most_comes_first() {
-        let order = [
-            (Part::Status, "", Kind::Value, None),
-            (
-                Part::Body,
-                "/a/b/c",
-                Kind::Value,
-                Some(Explanation::CaseOnly),
-            ),
-            (Part::Body, "", Kind::Decode, None),
-            (Part::Body, "/error", Kind::Value, None),
-            (Part::Body, "/gone", Kind::Missing, None),
-            (Part::Body, "/code", Kind::Extra, None),
-            (Part::Body, "/reason", Kind::Extra, None),
-            (Part::Header, "x", Kind::Value, None),
-            (Part::Trailer, "x", Kind::Value, None),
-            (Part::Body, "/items/*", Kind::Value, None),
-        ];
-        let groups: Vec<Group> = order
-            .map(|(part, pattern, kind, explanation)| Group {
-                part,
-                pattern: pattern.to_owned(),
-                kind,
-                explanation,
-                ..other_group()
-            })
-            .into();
-        let mut sorted = groups.clone();
-        sorted.reverse();
-        sorted.sort_by(|one, other| telling(one).cmp(&telling(other)));
-        assert_eq!(sorted, groups);
-    }
 }

@@ -25,6 +25,7 @@ use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
+use super::charged::Charged;
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
@@ -257,8 +258,11 @@ impl SqliteReader {
                 "SELECT {columns} FROM tallies {OF_IDENTITY} AND {}",
                 within(span)
             );
+            let mut charged = Charged::default();
             self.each(&sql, RecordType::Tally, identity, selection, |row| {
-                held.add(tally(row)?);
+                let tally = tally(row)?;
+                charged.row(&tally)?;
+                held.add(tally);
                 Ok(())
             })?;
             sums.left_out.push(held.into_left_out(span.clone()));
@@ -269,19 +273,32 @@ impl SqliteReader {
             .collect();
         for (table, order) in [
             (RecordType::Tally, ""),
-            (RecordType::GroupTally, IN_ORDER),
-            (RecordType::SetTally, IN_ORDER),
+            (RecordType::GroupTally, GROUPS_IN_ORDER),
+            (RecordType::SetTally, SETS_IN_ORDER),
         ] {
             let columns = needed_of(table, with_details);
             let sql = format!(
                 "SELECT {columns} FROM {} {OF_IDENTITY}{counted} {order}",
                 table.table()
             );
+            let mut charged = Charged::default();
             self.each(&sql, table, identity, selection, |row| {
                 match table {
-                    RecordType::GroupTally => sums.groups.add(group_tally(row)?),
-                    RecordType::SetTally => sums.sets.add(set_tally(row)?),
-                    _ => sums.add(tally(row)?),
+                    RecordType::GroupTally => {
+                        let group = group_tally(row)?;
+                        charged.row(&group)?;
+                        sums.groups.add_row(group);
+                    }
+                    RecordType::SetTally => {
+                        let set = set_tally(row)?;
+                        charged.row(&set)?;
+                        sums.sets.add(set);
+                    }
+                    _ => {
+                        let tally = tally(row)?;
+                        charged.row(&tally)?;
+                        sums.add(tally);
+                    }
                 }
                 Ok(())
             })?;
@@ -377,8 +394,10 @@ const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash,
 const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
      AND rules_hash = ?4 AND interval_start >= ?5";
 
-/// The order of groups and sets: fixed, because a report folds those beyond its cap in the order in which they come.
-const IN_ORDER: &str = "ORDER BY interval_start, tally_id";
+/// The order of groups and of sets: fixed and that of every store, because a report folds those beyond its cap in the order
+/// in which they come.
+const GROUPS_IN_ORDER: &str = "ORDER BY interval_start, route, fingerprint";
+const SETS_IN_ORDER: &str = "ORDER BY interval_start, route, set_id";
 
 const SELECT_MIGRATIONS: &str =
     "SELECT migration FROM tallies UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";

@@ -19,6 +19,7 @@ mod retention;
 mod runs;
 mod spread;
 mod support;
+mod tampered;
 mod targets;
 mod terms;
 mod trouble;

@@ -1,5 +1,6 @@
 //! A proof of noise covers mismatches near its rechecks: counted by process and day, alike in every store.
 
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
 use parity_schemas::record::{MismatchClass, Record};
@@ -117,4 +118,100 @@ fn rechecks_are_near_by_process_and_day_in_clickhouse() {
         databases.borrow_mut().push(database);
         store
     });
+}
+
+/// Rows of some groups of two routes, by three processes on some days, several a day; `more` groups have one row each.
+fn scattered(seed: u64, more: u64) -> Vec<Record> {
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    let today = Timestamp::now().as_micros().div_euclid(DAY);
+    let mut records = Vec::new();
+    let mut of_groups = Vec::new();
+    for number in 0..60 {
+        // Not within the last minutes of a day, so that no clock matters; the last second of one is among them.
+        let second = if number % 7 == 0 {
+            86_399
+        } else {
+            random(86_000)
+        };
+        let ago = 1 + random(11);
+        let start = today * DAY - (ago * 86_400 - second).cast_signed() * 1_000_000;
+        let route = ["GET /a", "GET /b"][random(2) as usize];
+        let mut of = tally(route, Timestamp::from_micros(start), 10);
+        of.run = Uuid::from_u128(u128::from(1 + random(3)));
+        for group in 0..=random(8) {
+            of_groups.push((of.clone(), format!("{group:016x}")));
+        }
+        if number == 59 {
+            of_groups.extend((0..more).map(|group| (of.clone(), format!("f{group:015x}"))));
+        }
+        of.counts.mismatch = 100_000;
+        of.counts.received += 100_000;
+        records.push(Record::Tally(Box::new(of)));
+    }
+    for (of, fingerprint) in of_groups {
+        let mut left = 1 + random(900);
+        let mut group = group_tally(&of, &fingerprint, left, new_id());
+        group.run = of.run;
+        group.exchange_digest = ExchangeDigest::of(group.example_id);
+        for class in MismatchClass::ALL {
+            let count = random(left + 1);
+            left -= count;
+            if count > 0 {
+                group.classes.insert(*class, count);
+            }
+        }
+        for evidence in RecheckEvidence::ALL {
+            if random(3) == 0 {
+                group.evidence.insert(*evidence, 1 + random(200));
+            }
+        }
+        records.push(Record::GroupTally(Box::new(group)));
+    }
+    records
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn a_store_that_adds_rows_up_itself_says_what_one_that_hands_them_out_says() {
+    let server = ClickHouse::shared();
+    // The last has more groups than a report.
+    for (seed, more) in [(1, 0), (2, 0), (3, 0), (4, 10_020)] {
+        let (file, database) = (Store::new(), server.database());
+        let store = with_tables(&database);
+        let records = scattered(seed, more);
+        file.fill(records.clone());
+        fill(&store, &records);
+        let today = Timestamp::now().as_micros().div_euclid(DAY) * DAY;
+        for since in [None, Some(4), Some(9)] {
+            let selection = Selection {
+                since: since.map(|days| Timestamp::from_micros(today - days * DAY)),
+                ..Selection::default()
+            };
+            let read = |store: &StoreConfig| {
+                let reader = Reader::open(store).expect("it opens");
+                let evidence = reader.evidence(&selection).expect("it is read");
+                let groups = evidence.expect("there is some").groups;
+                let report = reader.report(&selection).expect("it is read");
+                let ids = report.groups.into_iter().map(|group| {
+                    (
+                        group.fingerprint,
+                        group.example_id,
+                        group.evidence,
+                        group.also,
+                    )
+                });
+                (groups, ids.collect::<Vec<_>>())
+            };
+            let (one, other) = (read(&file.url), read(&store));
+            assert!(!one.0.is_empty());
+            assert_eq!(one.0, other.0, "{seed} {since:?}");
+            assert_eq!(one.1, other.1, "{seed} {since:?}");
+        }
+    }
 }

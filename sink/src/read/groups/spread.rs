@@ -5,7 +5,7 @@
 //! spoken for. What the values' signs say is also counted for the last days alone: a candidate that began to be off must not
 //! be vouched for by what it did weeks ago.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use parity_schemas::evidence::Window;
 use parity_schemas::recheck::RecheckEvidence;
@@ -18,14 +18,52 @@ use uuid::Uuid;
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 /// How long what was seen of signs says something of what is seen now: a week has each of its days once, and code that is
 /// deployed or data that is loaded by a weekly job shows within it.
-const LATELY_DAYS: i64 = 7;
+const LATELY_DAYS: i32 = 7;
+
+/// What is counted of a group by process and day.
+#[derive(Clone, Copy)]
+pub(in crate::read) enum Sum {
+    /// Its mismatches.
+    Count,
+    /// Those of them that were asked about again.
+    Asked,
+    /// What the second answers said.
+    Of(RecheckEvidence),
+}
+
+/// All of it, in the order of [`Part`]. Every store counts by this: one adds rows up itself, of another each row is added here.
+pub(in crate::read) const SUMS: [Sum; 8] = [
+    Sum::Count,
+    Sum::Asked,
+    Sum::Of(RecheckEvidence::NeverAsked),
+    Sum::Of(RecheckEvidence::Unheard),
+    Sum::Of(RecheckEvidence::Silent),
+    Sum::Of(RecheckEvidence::Above),
+    Sum::Of(RecheckEvidence::Below),
+    Sum::Of(RecheckEvidence::Targets),
+];
+
+impl Sum {
+    fn of(self, row: &GroupTally) -> u64 {
+        match self {
+            Self::Count => row.count,
+            Self::Asked => {
+                let asked = row.classes.iter();
+                let asked = asked.filter(|(class, _)| **class != MismatchClass::Unconfirmed);
+                asked.map(|(_, count)| count).sum()
+            }
+            Self::Of(evidence) => row.evidence.get(&evidence).copied().unwrap_or(0),
+        }
+    }
+}
 
 /// The rechecks of one group.
 #[derive(Default)]
-pub(super) struct Spread {
-    parts: HashMap<(Uuid, i64), Part>,
+pub(in crate::read) struct Spread {
+    /// By day and process, sorted. A list, because there are many of them, and rows come by day.
+    parts: Vec<((i32, Uuid), Part)>,
     /// Different targets by process, each counted once whatever the day. Two processes may have seen the same ones.
-    targets: HashMap<Uuid, u64>,
+    targets: BTreeMap<Uuid, u64>,
 }
 
 /// What one process counted of the group on one day.
@@ -67,30 +105,82 @@ impl Part {
 }
 
 impl Spread {
-    /// Counts the row of a group, all of one process and day, and takes its targets, which do not add up.
-    pub(super) fn add(&mut self, row: &mut GroupTally) {
-        let targets = row.evidence.remove(&RecheckEvidence::Targets).unwrap_or(0);
-        *self.targets.entry(row.run).or_default() += targets;
-        let of = |evidence| row.evidence.get(&evidence).copied().unwrap_or(0);
-        let asked = row.classes.iter();
-        let asked = asked.filter(|(class, _)| **class != MismatchClass::Unconfirmed);
+    pub(in crate::read) fn with_room_for(parts: usize) -> Self {
+        Self {
+            parts: Vec::with_capacity(parts),
+            targets: BTreeMap::new(),
+        }
+    }
+
+    /// That of one row.
+    pub(in crate::read) fn of(row: &GroupTally) -> Self {
+        let mut spread = Self::default();
+        spread.add(
+            day(row.interval_start),
+            row.run,
+            &SUMS.map(|sum| sum.of(row)),
+        );
+        spread
+    }
+
+    /// Adds what a process counted on a day: [`SUMS`].
+    pub(in crate::read) fn add(&mut self, day: i32, run: Uuid, sums: &[u64; SUMS.len()]) {
+        let [
+            count,
+            rechecks,
+            never_asked,
+            unheard,
+            silent,
+            above,
+            below,
+            targets,
+        ] = *sums;
+        *self.targets.entry(run).or_default() += targets;
         let part = Part {
-            count: row.count,
-            rechecks: asked.map(|(_, count)| count).sum(),
-            never_asked: of(RecheckEvidence::NeverAsked),
-            unheard: of(RecheckEvidence::Unheard),
-            silent: of(RecheckEvidence::Silent),
-            above: of(RecheckEvidence::Above),
-            below: of(RecheckEvidence::Below),
+            count,
+            rechecks,
+            never_asked,
+            unheard,
+            silent,
+            above,
+            below,
         };
-        let key = (row.run, day(row.interval_start));
-        self.parts.entry(key).or_default().add(&part);
+        self.add_part((day, run), part);
+    }
+
+    fn add_part(&mut self, key: (i32, Uuid), part: Part) {
+        match self.parts.binary_search_by_key(&key, |(key, _)| *key) {
+            Ok(place) => self.parts[place].1.add(&part),
+            Err(place) => self.parts.insert(place, (key, part)),
+        }
+    }
+
+    /// Adds other rows of the same group.
+    pub(in crate::read) fn extend(&mut self, other: Self) {
+        for (key, part) in other.parts {
+            self.add_part(key, part);
+        }
+        for (run, targets) in other.targets {
+            *self.targets.entry(run).or_default() += targets;
+        }
+    }
+
+    /// Leaves only how many there are and were asked about.
+    pub(super) fn forget_evidence(&mut self) {
+        self.targets.clear();
+        for (_, part) in &mut self.parts {
+            *part = Part {
+                count: part.count,
+                rechecks: part.rechecks,
+                ..Part::default()
+            };
+        }
     }
 
     /// Adds the rechecks of the same group that were counted elsewhere.
     pub(super) fn merge(&mut self, other: Self) {
         for (key, part) in other.parts {
-            self.parts.entry(key).or_default().add(&part);
+            self.add_part(key, part);
         }
         // A process begins to tell targets apart anew under other rules, so they may be the same ones.
         for (run, targets) in other.targets {
@@ -101,7 +191,7 @@ impl Spread {
 
     /// What follows for the group. Without a window nothing is said of its last days.
     pub(super) fn counts(&self, window: Option<Window>) -> BTreeMap<RecheckEvidence, u64> {
-        let parts = self.parts.values();
+        let parts = self.parts.iter().map(|(_, part)| part);
         let spoken = parts
             .clone()
             .map(|part| (part.may_be_asked() - part.silenced(), part.rechecks));
@@ -116,11 +206,11 @@ impl Spread {
         if sampled.even < rechecks {
             counts.insert(RecheckEvidence::Even, sampled.even);
         }
-        let since = window.map_or(i64::MIN, last_days);
+        let since = window.map_or(i32::MIN, last_days);
         // What was carried over from earlier rules may be older than the window.
-        if self.parts.keys().any(|(_, day)| *day < since) {
+        if self.parts.iter().any(|((day, _), _)| *day < since) {
             let mut lately = Part::default();
-            let parts = self.parts.iter().filter(|((_, day), _)| *day >= since);
+            let parts = self.parts.iter().filter(|((day, _), _)| *day >= since);
             parts.for_each(|(_, part)| lately.add(part));
             counts.extend([
                 (RecheckEvidence::Lately, lately.may_be_asked()),
@@ -133,12 +223,14 @@ impl Spread {
     }
 }
 
-fn day(time: Timestamp) -> i64 {
-    time.as_micros().div_euclid(DAY_MICROS)
+fn day(time: Timestamp) -> i32 {
+    let day = time.as_micros().div_euclid(DAY_MICROS);
+    // All times of 64 bits are within these days.
+    i32::try_from(day).unwrap_or(i32::MAX)
 }
 
 /// The first of the last days of a window.
-fn last_days(window: Window) -> i64 {
+fn last_days(window: Window) -> i32 {
     let last = Timestamp::from_micros(window.to.as_micros().saturating_sub(1));
     day(last) - (LATELY_DAYS - 1)
 }
@@ -172,7 +264,12 @@ mod tests {
     fn told(rows: &[(u128, i64, u64, u64)], window: Option<[i64; 2]>) -> Vec<String> {
         let mut spread = Spread::default();
         for (run, day, count, rechecks) in rows {
-            spread.add(&mut row(Uuid::from_u128(*run), *day, *count, *rechecks));
+            spread.extend(Spread::of(&row(
+                Uuid::from_u128(*run),
+                *day,
+                *count,
+                *rechecks,
+            )));
         }
         let at = |day: i64| Timestamp::from_micros(day * DAY_MICROS);
         let window = window.map(|[from, to]| Window {
@@ -205,8 +302,8 @@ mod tests {
         let mut spread = Spread::default();
         let mut mixed = row(RUN, 1, 1_000, 100);
         mixed.evidence.insert(RecheckEvidence::NeverAsked, 800);
-        spread.add(&mut mixed);
-        spread.add(&mut row(RUN, 2, 200, 100));
+        spread.extend(Spread::of(&mixed));
+        spread.extend(Spread::of(&row(RUN, 2, 200, 100)));
         assert_eq!(spread.counts(None).get(&RecheckEvidence::Even), None);
         assert_eq!(spread.counts(None)[&RecheckEvidence::Unsampled], 0);
     }
@@ -217,7 +314,7 @@ mod tests {
             let mut spread = Spread::default();
             let mut row = row(RUN, 1, 1_000, 90);
             row.evidence.extend(evidence.iter().copied());
-            spread.add(&mut row);
+            spread.extend(Spread::of(&row));
             spread.counts(None)[&RecheckEvidence::Unsampled]
         };
         assert_eq!(unsampled(&[]), 0);
@@ -234,11 +331,8 @@ mod tests {
 
     #[test]
     fn targets_of_a_process_that_began_anew_under_other_rules_are_not_added_up() {
-        let mut spread = Spread::default();
-        spread.add(&mut row(RUN, 1, 100, 50));
-        let mut earlier = Spread::default();
-        earlier.add(&mut row(RUN, 1, 100, 50));
-        spread.merge(earlier);
+        let mut spread = Spread::of(&row(RUN, 1, 100, 50));
+        spread.merge(Spread::of(&row(RUN, 1, 100, 50)));
         assert_eq!(spread.counts(None)[&RecheckEvidence::Targets], 3);
     }
 

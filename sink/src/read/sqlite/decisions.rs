@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::rows::{all_of, needed_of, tally, terms};
 use super::{OF_IDENTITY, SqliteReader, within};
 use crate::error::StoreError;
+use crate::read::charged::Charged;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
     Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
@@ -68,8 +69,11 @@ impl SqliteReader {
             sql.extend([" AND NOT ", &within(span)]);
         }
         let mut sums = CountedSums::default();
+        let mut charged = Charged::default();
         self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
-            sums.add(tally(row)?);
+            let tally = tally(row)?;
+            charged.row(&tally)?;
+            sums.add(tally);
             Ok(())
         })?;
         Ok(sums.into_counted())

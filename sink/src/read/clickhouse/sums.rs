@@ -1,0 +1,134 @@
+//! The counts of one identity, added up by the server and handed over row by row.
+//!
+//! A group is one row whatever the time: what must be told apart by process and day comes in it, as arrays. So a reader holds
+//! what it keeps, and never all rows at once.
+
+use parity_schemas::record::RecordType;
+use parity_schemas::tally::{Identity, Tally};
+
+use super::replicas::{BY_ORIGIN, ORIGIN};
+use super::rows::{
+    GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, extent, folded, grouped_by, parts, select,
+};
+use super::{ClickHouseReader, since_condition, touched};
+use crate::error::StoreError;
+use crate::read::Selection;
+use crate::read::assemble::Sums;
+use crate::read::charged::Charged;
+
+impl ClickHouseReader {
+    /// A query on the tallies or groups of one identity; `tail` follows its conditions.
+    pub(super) fn of_identity(
+        &self,
+        select: &str,
+        identity: &Identity,
+        selection: &Selection,
+        tail: &str,
+    ) -> clickhouse::query::Query {
+        let sql = format!(
+            "{select} WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? AND t.rules_hash = ?{} {tail} \
+             SETTINGS do_not_merge_across_partitions_select_final = 1",
+            since_condition(selection)
+        );
+        let question = self
+            .server
+            .client()
+            .query(&sql)
+            .bind(&identity.migration)
+            .bind(&identity.legacy_version)
+            .bind(&identity.candidate_version)
+            .bind(&identity.rules_hash);
+        match selection.since {
+            Some(since) => question.bind(since.as_micros()),
+            None => question,
+        }
+    }
+
+    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`]. `condition` is a further one,
+    /// that begins with `AND`.
+    fn summed(
+        &self,
+        table: RecordType,
+        forms: &[&str],
+        (identity, selection, condition): (&Identity, &Selection, &str),
+        with_details: bool,
+    ) -> clickhouse::query::Query {
+        let columns = table.columns();
+        let mut list = select(columns, forms, |column| folded(column, with_details));
+        if table == RecordType::GroupTally {
+            list = format!("{}, {list}", parts());
+        }
+        list = format!("{}, {list}", extent(columns, with_details));
+        let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
+        // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
+        let by = grouped_by(columns);
+        let tail = format!(
+            "{condition} GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard"
+        );
+        self.of_identity(&query, identity, selection, &tail)
+    }
+
+    /// All counts of an identity, added up. Tallies are read last: what they count may then be missing in the groups and
+    /// sets for a moment, and never the other way round, so that no more can be excused than was counted.
+    pub(super) fn sums(
+        &self,
+        identity: &Identity,
+        selection: &Selection,
+        with_details: bool,
+    ) -> Result<Sums, StoreError> {
+        let mut sums = Sums::default();
+        for span in &selection.left_out {
+            let mut held = Sums::default();
+            let condition = format!("AND {}", touched(span));
+            let of = (identity, selection, condition.as_str());
+            self.tallies(of, false, |tally| held.add(tally))?;
+            sums.left_out.push(held.into_left_out(span.clone()));
+        }
+        let spans = selection.left_out.iter();
+        let counted: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
+            .collect();
+        let of = (identity, selection, counted.as_str());
+        let sets = self.summed(RecordType::SetTally, SET, of, with_details);
+        let mut charged = Charged::default();
+        self.each(sets, |mut row: SetRow| {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            let extent = row.extent as u64;
+            let set = row.into_record()?;
+            charged.rows(&set, extent)?;
+            sums.sets.add(set);
+            Ok(())
+        })?;
+        let groups = self.summed(RecordType::GroupTally, GROUP, of, with_details);
+        let mut charged = Charged::default();
+        self.each(groups, |mut row: GroupRow| {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            let extent = row.extent as u64;
+            let (group, spread) = row.into_spread()?;
+            charged.rows(&group, extent)?;
+            sums.groups.add(group, spread);
+            Ok(())
+        })?;
+        self.tallies(of, with_details, |tally| sums.add(tally))?;
+        Ok(sums)
+    }
+
+    /// Hands out the tallies of an identity, summed by route and run.
+    pub(super) fn tallies(
+        &self,
+        of: (&Identity, &Selection, &str),
+        with_details: bool,
+        mut add: impl FnMut(Tally),
+    ) -> Result<(), StoreError> {
+        let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
+        let mut charged = Charged::default();
+        self.each(tallies, |mut row: TallyRow| {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            let extent = row.extent as u64;
+            let tally = row.into_record()?;
+            charged.rows(&tally, extent)?;
+            add(tally);
+            Ok(())
+        })
+    }
+}
