@@ -17,6 +17,7 @@ use parity_schemas::evidence::Window;
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts, add_counts, complete_classes};
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
+use parity_schemas::severity::Severity;
 use parity_schemas::tally::{Group, GroupTally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
@@ -185,7 +186,7 @@ impl Groups {
         }
     }
 
-    /// The groups of the report of this window, most frequent first; `example` fetches a mismatch by its id.
+    /// The groups of the report of this window, the gravest first; `example` fetches a mismatch by its id.
     pub(super) fn into_reports(
         self,
         window: Option<Window>,
@@ -197,23 +198,17 @@ impl Groups {
             for sums in groups.values() {
                 hints.add(&sums.group, sums.count);
             }
-            for (first, others) in coinciding(groups.into_values()) {
+            for (first, others) in coinciding(groups.into_values(), &hints) {
                 reports.push(first.into_report(&route, others, (&hints, window), &mut example)?);
             }
         }
-        reports.sort_unstable_by(|one: &GroupReport, other| {
-            (other.count, &one.route, &one.fingerprint).cmp(&(
-                one.count,
-                &other.route,
-                &other.fingerprint,
-            ))
-        });
+        reports.sort_unstable_by(GroupReport::order);
         Ok(reports)
     }
 }
 
-/// Groups of one route, each with those that contain the same exchanges; the most informative one comes first.
-fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
+/// Groups of one route, each with those that contain the same exchanges; the one that tells most comes first.
+fn coinciding(groups: impl Iterator<Item = Sums>, hints: &Hints) -> Vec<(Sums, Vec<Sums>)> {
     let mut told = Vec::new();
     let mut known: HashMap<Exchanges, Vec<Sums>> = HashMap::new();
     for group in groups {
@@ -223,7 +218,9 @@ fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
         }
     }
     for mut same in known.into_values() {
-        same.sort_unstable_by(|one, other| telling(&one.group).cmp(&telling(&other.group)));
+        same.sort_unstable_by(|one, other| {
+            telling(&one.group, hints).cmp(&telling(&other.group, hints))
+        });
         let mut same = same.into_iter();
         if let Some(first) = same.next() {
             told.push((first, same.collect()));
@@ -232,10 +229,20 @@ fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
     told
 }
 
-/// Sorts groups with the same exchanges, the most informative first: a different status explains all other differences;
-/// a group with an explanation says more than one without; a path further up contains those below it; and two different
+/// How grave the group is, if its explanation is believed.
+fn severity(group: &Group, hints: &Hints) -> Severity {
+    let explanation = group.explanation.filter(|_| hints.against(group) == 0);
+    let codes = (group.legacy_status, group.candidate_status);
+    Severity::of(group.part, group.kind, explanation, codes)
+}
+
+/// Sorts groups with the same exchanges: the gravest first, so that no explanation hides a wrong value, and a different status
+/// explains all other differences. Then the most informative: a path further up contains those below it, and two different
 /// values say more than a missing one.
-fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
+fn telling<'a>(
+    group: &'a Group,
+    hints: &Hints,
+) -> (Severity, usize, u8, u8, usize, &'a str, &'a str) {
     let depth = match group.part {
         Part::Body => group.pattern.matches('/').count(),
         Part::Status | Part::Header | Part::Trailer => 1,
@@ -252,8 +259,7 @@ fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
         Kind::Extra => 3,
     };
     (
-        group.part != Part::Status,
-        group.explanation.is_none(),
+        severity(group, hints),
         depth,
         part,
         kind,
@@ -369,6 +375,7 @@ impl Sums {
                 explanation: other.group.explanation,
             })
             .collect();
+        let severity = severity(&self.group, hints);
         Ok(GroupReport {
             example: shown(&self.group),
             against: hints.against(&self.group),
@@ -380,6 +387,7 @@ impl Sums {
             part: self.group.part,
             pattern: self.group.pattern,
             kind: self.group.kind,
+            severity,
             explanation: self.group.explanation,
             legacy_status: self.group.legacy_status,
             candidate_status: self.group.candidate_status,
@@ -423,20 +431,15 @@ mod tests {
     fn the_group_that_tells_most_comes_first() {
         let order = [
             (Part::Status, "", Kind::Value, None),
-            (
-                Part::Body,
-                "/a/b/c",
-                Kind::Value,
-                Some(Explanation::CaseOnly),
-            ),
             (Part::Body, "", Kind::Decode, None),
             (Part::Body, "/error", Kind::Value, None),
             (Part::Body, "/gone", Kind::Missing, None),
+            (Part::Body, "/items/*", Kind::Value, None),
             (Part::Body, "/code", Kind::Extra, None),
             (Part::Body, "/reason", Kind::Extra, None),
             (Part::Header, "x", Kind::Value, None),
             (Part::Trailer, "x", Kind::Value, None),
-            (Part::Body, "/items/*", Kind::Value, None),
+            (Part::Body, "/a", Kind::Value, Some(Explanation::CaseOnly)),
         ];
         let groups: Vec<Group> = order
             .map(|(part, pattern, kind, explanation)| Group {
@@ -449,7 +452,8 @@ mod tests {
             .into();
         let mut sorted = groups.clone();
         sorted.reverse();
-        sorted.sort_by(|one, other| telling(one).cmp(&telling(other)));
+        let hints = Hints::default();
+        sorted.sort_by(|one, other| telling(one, &hints).cmp(&telling(other, &hints)));
         assert_eq!(sorted, groups);
     }
 }
