@@ -425,7 +425,7 @@ fn ten_thousand_groups_are_listed_at_once() {
     let listing = Listing::of(&known, NoiseUse::Use);
     let took = began.elapsed();
     assert!(took < std::time::Duration::from_secs(5), "{took:?}");
-    eprintln!("TOOK {took:?}");
+
     let covered: usize = listing.by_cause().map(|(_, members)| members.len()).sum();
     assert_eq!(covered + listing.rest.len(), 10_000);
     // Of the third without an explanation, too many differ in another way at the same places.
