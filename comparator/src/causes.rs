@@ -133,8 +133,10 @@ fn shared_of<'a>(found: &Found<'a>) -> impl Iterator<Item = Shared<'a>> {
     let status = (is_status || found.follows).then_some(Shared::Status(legacy, candidate));
     let explanation = member.hint();
     let severity = found.severity;
-    let at = (!is_status).then(|| places(member.part, member.pattern, member.kind));
-    let places = at.into_iter().flatten().map(move |place| Shared::Place {
+    let at = (!is_status).then(|| places(member.part, member.pattern));
+    let at = at.into_iter().flatten();
+    let at = at.filter(move |place| place.is_shared_by(member.kind));
+    let places = at.map(move |place| Shared::Place {
         part: member.part,
         place,
         kind: member.kind,
@@ -154,8 +156,7 @@ enum Scope<'a> {
 
 fn scopes_of<'a>(found: &Found<'a>) -> impl Iterator<Item = Scope<'a>> {
     let member = found.member;
-    let at =
-        (member.part != Part::Status).then(|| places(member.part, member.pattern, member.kind));
+    let at = (member.part != Part::Status).then(|| places(member.part, member.pattern));
     let places = at.into_iter().flatten();
     let explanation = member.explanation.into_iter();
     places

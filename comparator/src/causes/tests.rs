@@ -150,6 +150,25 @@ fn the_last_segments_of_a_path_are_a_cause_on_any_route() {
         ]),
         ["/**/headers/* value body: 0.0 1.0 2.0"]
     );
+    // Every value of an object became a list.
+    assert_eq!(
+        told(&[
+            "/a body /request/headers/Accept type -",
+            "/b body /headers/Accept type -",
+            "/a body /request/headers/Host type -",
+            "/b body /headers/Host type -",
+            "/b body /headers/* type -",
+            "/b body /headers/Via value -",
+            "/c body /total type -",
+        ]),
+        ["/**/headers/* type body but 1: 0.0 1.0 2.0 3.0 4.0"]
+    );
+    // Two wrong values need not have one reason because they stand side by side.
+    let apart = [
+        "/a body /order/total value -",
+        "/b body /order/name value -",
+    ];
+    assert_eq!(told(&apart), [""; 0]);
     // What is nowhere named has nothing in common, except where it is missing.
     let whole = [
         "/a body . value -",

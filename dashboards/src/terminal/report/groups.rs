@@ -150,9 +150,7 @@ fn write_routes(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
 /// A cause in one line: its name and where it is.
 fn write_short_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     let count = cause.count();
-    let near = cause
-        .near()
-        .map_or(String::new(), |near| format!("  {near}"));
+    let near = word(cause.explanation());
     let scope = styled(DIM, cause.scope());
     writeln!(out, "{count:>6} × {}{near}  {scope}", name(cause))
 }

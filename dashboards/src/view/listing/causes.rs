@@ -20,10 +20,17 @@ pub(super) struct Cause {
 impl Cause {
     fn of(found: causes::Cause<'_>, counting: &[Folded], exchanges: &Exchanges<'_>) -> Self {
         let mut members = found.members;
-        members.sort_by_key(|(entry, place)| {
+        members.sort_by_cached_key(|(entry, place)| {
             let group = &counting[*entry].group;
-            let count = Reverse(group.count);
-            (count, &group.route, &group.fingerprint, *place)
+            let severity = group.members().nth(*place).map(|member| member.severity());
+            // Another status before what follows from it.
+            (
+                severity,
+                Reverse(group.count),
+                group.route.clone(),
+                group.fingerprint.clone(),
+                *place,
+            )
         });
         let covered: Vec<(&Folded, &Fold)> = members
             .iter()

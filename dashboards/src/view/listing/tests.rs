@@ -475,6 +475,8 @@ fn captured_text_is_harmless_in_every_list() {
         "40 /x B noise!",
         "30 /y A confirmed",
         "20 /y B confirmed",
+        "10 /p/z A confirmed",
+        "10 /q/z A confirmed",
     ]);
     for (index, group) in known.groups.iter_mut().enumerate() {
         hostile[index % 3].clone_into(&mut group.shape);
@@ -497,6 +499,7 @@ fn captured_text_is_harmless_in_every_list() {
     let text = crate::terminal::report(&decided);
     let plain = anstream::adapter::strip_str(&text).to_string();
     assert!(plain.contains("of unknown shape"), "{plain}");
+    assert!(plain.contains("body /**/z<script>"), "a cause: {plain}");
     assert!(
         !plain.contains(['\u{7}', '\u{202e}']) && !text.contains("\u{1b}]"),
         "{plain}"

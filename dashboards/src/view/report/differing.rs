@@ -41,6 +41,15 @@ impl Entry<'_> {
         }
     }
 
+    /// An explanation of what is told here, not of what only follows from it.
+    fn hint(&self) -> Option<Explanation> {
+        match self {
+            Self::Cause(cause) => cause.report.explanation,
+            Self::Group(group) if group.report.part == Part::Status => None,
+            Self::Group(group) => group.report.members().find_map(|member| member.hint()),
+        }
+    }
+
     /// Mismatches that are known.
     fn at_least(&self) -> u64 {
         match self {
@@ -53,8 +62,6 @@ impl Entry<'_> {
 impl<'a> Differing<'a> {
     /// Of the groups as they are listed.
     pub(super) fn of(listing: &'a Listing) -> Self {
-        let groups = listing.counting.iter().map(|folded| &folded.group);
-        let mut members = groups.flat_map(GroupReport::members);
         let causes = listing.by_cause().filter_map(|(cause, members)| {
             let members = members.into_iter().map(|member| Member {
                 group: member.group,
@@ -69,11 +76,12 @@ impl<'a> Differing<'a> {
         // Stable: of two that are alike, a cause comes before a group.
         entries.sort_by_key(|entry| (entry.severity(), Reverse(entry.at_least())));
         let format = entries.partition_point(|entry| entry.severity() < Severity::Format);
+        let hint = entries.iter().find_map(Entry::hint).map(hint);
         Self {
+            hint,
             spelt: entries.split_off(format),
             entries,
             transient: listing.transient.iter().map(Group::from).collect(),
-            hint: members.find_map(|member| member.hint()).map(hint),
         }
     }
 }
@@ -206,7 +214,12 @@ impl<'a> Cause<'a> {
             });
         }
         if let Some(classes) = self.classes() {
-            scope.extend([", ", &classes]);
+            scope.push_str(", ");
+            if report.findings != report.at_least {
+                let findings = plural(report.findings, "finding", "findings");
+                scope.extend([&findings, ": "]);
+            }
+            scope.push_str(&classes);
         }
         scope
     }
