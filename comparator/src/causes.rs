@@ -48,7 +48,7 @@ pub enum Shared<'a> {
         severity: Severity,
     },
     /// What has one explanation, at any place.
-    Explanation(Explanation, Kind),
+    Explanation(Explanation, Kind, Severity),
 }
 
 /// A cause, and the groups that it covers.
@@ -143,25 +143,28 @@ fn shared_of<'a>(found: &Found<'a>) -> impl Iterator<Item = Shared<'a>> {
         explanation,
         severity,
     });
-    let explained = explanation.map(|explanation| Shared::Explanation(explanation, member.kind));
+    let explained =
+        explanation.map(|explanation| Shared::Explanation(explanation, member.kind, severity));
     status.into_iter().chain(places).chain(explained)
 }
 
-/// What an exception is counted by: everything that differs at a place, or that has an explanation, believed or not.
+/// What exceptions are counted by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Scope<'a> {
+    /// Everything that differs at a place.
     Place(Part, Place<'a>),
-    Explanation(Explanation, Kind),
+    /// What has an explanation perhaps by chance.
+    Contradicted(Explanation, Kind),
 }
 
 fn scopes_of<'a>(found: &Found<'a>) -> impl Iterator<Item = Scope<'a>> {
     let member = found.member;
     let at = (member.part != Part::Status).then(|| places(member.part, member.pattern));
     let places = at.into_iter().flatten();
-    let explanation = member.explanation.into_iter();
+    let contradicted = member.explanation.filter(|_| member.hint().is_none());
     places
         .map(move |place| Scope::Place(member.part, place))
-        .chain(explanation.map(move |explanation| Scope::Explanation(explanation, member.kind)))
+        .chain(contradicted.map(move |explanation| Scope::Contradicted(explanation, member.kind)))
 }
 
 /// One possible cause.
@@ -210,19 +213,21 @@ impl<'a> Candidates<'a> {
             .into_iter()
             .filter(|(_, members)| members.len() >= MIN_SHARED)
             .map(|(shared, members)| {
-                let scope = match shared {
-                    Shared::Status(..) => None,
-                    Shared::Place { part, place, .. } => Some(Scope::Place(part, place)),
-                    Shared::Explanation(explanation, kind) => {
-                        Some(Scope::Explanation(explanation, kind))
+                let all_in = |scope| in_scope.get(&scope).copied().unwrap_or(0);
+                let exceptions = match shared {
+                    Shared::Status(..) => 0,
+                    Shared::Place { part, place, .. } => {
+                        let of_it = members.iter().filter(|index| !found[**index].follows);
+                        all_in(Scope::Place(part, place)).saturating_sub(of_it.count())
+                    }
+                    Shared::Explanation(explanation, kind, _) => {
+                        all_in(Scope::Contradicted(explanation, kind))
                     }
                 };
-                let known = scope.and_then(|scope| in_scope.get(&scope)).copied();
-                let of_it = members.iter().filter(|index| !found[**index].follows);
                 Candidate {
                     shared,
                     left: members.len(),
-                    exceptions: known.map_or(0, |known| known.saturating_sub(of_it.count())),
+                    exceptions,
                     members,
                 }
             })

@@ -5,8 +5,12 @@
 //! the values but their relation, and cost no more than a few passes over them.
 
 mod bytes;
+pub(crate) mod content;
 mod duration;
+mod echo;
+mod localized;
 mod number;
+mod reshaped;
 mod structure;
 mod text;
 
@@ -16,7 +20,9 @@ use crate::instant::Instant;
 use crate::notation::index::{NodeKind, Tree};
 use crate::notation::number::{Decimal, is_number, same_decimal};
 use duration::Nanoseconds;
+use reshaped::reshaped;
 
+pub(crate) use echo::names_marker;
 pub(crate) use text::texts;
 
 /// How a value of each document are related, if they are.
@@ -27,7 +33,10 @@ pub(crate) fn values(
     other: u32,
 ) -> Option<Explanation> {
     let (one, two) = (Value::new(legacy, at), Value::new(candidate, other));
-    near(&one, &two).or_else(|| near(&two, &one))
+    near(&one, &two)
+        .or_else(|| near(&two, &one))
+        .or_else(|| reshaped(&one, &two))
+        .or_else(|| reshaped(&two, &one))
 }
 
 /// Relations between two kinds, which the caller also tries with the sides swapped.
@@ -59,6 +68,7 @@ pub(crate) fn absent(tree: Tree<'_>, at: u32) -> Option<Explanation> {
         NodeKind::False => Some(Explanation::EmptyVsMissing),
         NodeKind::Number if zero() => Some(Explanation::EmptyVsMissing),
         _ if Value::new(tree, at).is_empty() => Some(Explanation::EmptyVsMissing),
+        _ if echo::is_echo(tree, at) => Some(Explanation::Echo),
         _ => None,
     }
 }

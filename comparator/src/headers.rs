@@ -297,6 +297,9 @@ impl FieldComparison<'_, '_> {
                     (Some(one), Some(two)) if one == two => None,
                     (Some(one), Some(two)) => explain::texts(one.as_bytes(), two.as_bytes()),
                     (Some(""), None) | (None, Some("")) => Some(Explanation::EmptyVsMissing),
+                    (None, Some(_)) if explain::names_marker(path.as_bytes()) => {
+                        Some(Explanation::Echo)
+                    }
                     _ => None,
                 },
                 text_diff: None,

@@ -14,12 +14,13 @@ use http::header::{
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
+use parity_schemas::exchange::SHADOW_HEADER;
 use smallvec::SmallVec;
 
 use crate::framing;
 
 /// Marks shadow requests, so that a service can skip side effects.
-pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
+pub(crate) const SHADOW: HeaderName = HeaderName::from_static(SHADOW_HEADER);
 /// The value of `Expect` with which a client waits for `100 Continue`.
 pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
 pub(crate) const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");

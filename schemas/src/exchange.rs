@@ -67,6 +67,8 @@ impl Exchange {
 }
 
 /// Says which trace a request belongs to (W3C Trace Context).
+/// The header that marks the requests of a mirror, so that a service can skip side effects.
+pub const SHADOW_HEADER: &str = "x-parity-shadow";
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The request of an exchange, as the client sent it.

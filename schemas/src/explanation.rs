@@ -62,6 +62,25 @@ vocabulary! {
         Truncated = "truncated" => "one is the beginning of the other",
         /// The same fields under names in another case style.
         Renamed = "renamed" => "the same value under another field name",
+        /// One number is the other times 10, with two digits or more before the factor.
+        ScaledBy10 = "scaled_by_10" => "one is the other times 10",
+        /// One number is the other times 100: euros and cents, a share and per cent.
+        ScaledBy100 = "scaled_by_100" => "one is the other times 100",
+        /// One number is the other times 60 or 3600: hours, minutes and seconds.
+        ScaledBy60 = "scaled_by_60" => "one is the other times 60 or 3600",
+        /// One number is the other times a power of 1024: bytes and kibibytes.
+        ScaledBy1024 = "scaled_by_1024" => "one is the other times a power of 1024",
+        /// A number or a date as people of another language write it: `1.234,56` and `1,234.56`, `3 mars` and `3 March`.
+        Localized = "localized" => "the same number or date in the spelling of another language",
+        /// A value, and a list of only that value.
+        Wrapped = "wrapped" => "a value on one side, a list of only that value on the other",
+        /// A JSON document, and a text that holds that document; or two texts that hold the same document.
+        JsonInText = "json_in_text" => "the same JSON, as a text on one side or spelt in another way inside of a text",
+        /// The candidate repeats a header that only its request had, because the mirror added it.
+        Echo = "echo" => "the candidate repeats the header by which the mirror marks its request",
+        /// What one side lacks stands elsewhere in its answer, or under another name. Could be chance: two fields may have
+        /// one value.
+        Moved = "moved" => "the same value at another place or under another name, unless that is chance",
         /// Only one of two JSON documents begins with a byte order mark, which many parsers refuse.
         ByteOrderMark = "byte_order_mark" => "a byte order mark on one side only",
     }
@@ -81,5 +100,11 @@ impl Explanation {
                 | Self::UnicodeNfc
                 | Self::WhitespaceOnly
         )
+    }
+
+    /// Whether two values may fit it although they have nothing to do with each other, each time anew. So it says where to look, and
+    /// excuses nothing.
+    pub const fn may_be_chance(self) -> bool {
+        matches!(self, Self::Moved)
     }
 }

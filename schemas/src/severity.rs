@@ -41,6 +41,8 @@ impl Severity {
         explanation: Option<Explanation>,
         (legacy_status, candidate_status): (u16, u16),
     ) -> Self {
+        // A field that is lost is lost, even if something else happens to have its value.
+        let explanation = explanation.filter(|explanation| !explanation.may_be_chance());
         match (explanation, part, kind) {
             // A client that expects a text does not read a number, even if both mean the same.
             (Some(explanation), _, Kind::Value) if explanation.is_spelling() => Self::Format,
@@ -85,6 +87,8 @@ mod tests {
         assert_eq!(of(Kind::Order, None), Severity::Near);
         let instant = Some(Explanation::SameInstant);
         assert_eq!(of(Kind::Type, instant), Severity::Near);
+        assert_eq!(of(Kind::Missing, Some(Explanation::Moved)), Severity::Body);
+        assert_eq!(of(Kind::Extra, Some(Explanation::Moved)), Severity::Added);
         // Only one service fails: the body is no message of both.
         let failed = Severity::of(Part::Body, Kind::Value, None, (200, 500));
         assert_eq!(failed, Severity::Body);

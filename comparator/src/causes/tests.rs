@@ -83,7 +83,7 @@ fn told(lines: &[impl AsRef<str>]) -> Vec<String> {
                     let near = explanation.map(|it| format!(" {it}")).unwrap_or_default();
                     format!("{place} {kind}{near}")
                 }
-                Shared::Explanation(explanation, kind) => format!("{explanation} {kind}"),
+                Shared::Explanation(explanation, kind, _) => format!("{explanation} {kind}"),
             };
             told.extend([" ", cause.severity.as_str()]);
             let mut add = |text: String| told.push_str(&text);
@@ -236,6 +236,20 @@ fn nothing_grave_hides_behind_something_harmless() {
             "/f@404/404 body /at value -",
         ]),
         ["same_instant value format: 0.0 1.0 2.0"]
+    );
+    // Something else may happen to have the value of a lost field.
+    let moved = [
+        "/a body /x missing moved",
+        "/b body /y missing moved",
+        "/c@404/404 body /z missing moved",
+        "/d@404/404 body /w missing moved",
+    ];
+    assert_eq!(
+        told(&moved),
+        [
+            "moved missing body: 0.0 1.0",
+            "moved missing error: 2.0 3.0"
+        ]
     );
     for cause in causes(&entries(&many(300)).iter().collect::<Vec<_>>()) {
         let entries = entries(&many(300));

@@ -19,14 +19,43 @@ pub(super) fn numbers(one: &[u8], two: &[u8]) -> Option<Explanation> {
     if let Some(near) = doubles(one, two) {
         return Some(near);
     }
-    let power = Decimal::parse(one)?.power_over(&Decimal::parse(two)?);
+    let (first, second) = (Decimal::parse(one)?, Decimal::parse(two)?);
+    let power = first.power_over(&second);
     if power.is_some_and(|power| matches!(power.abs(), 3 | 6 | 9)) {
         return Some(Explanation::ScaledBy1000);
     }
     if number::is_rounded(one, two) {
         return Some(Explanation::Rounded);
     }
-    cut(one, two).then_some(Explanation::Truncated)
+    if cut(one, two) {
+        return Some(Explanation::Truncated);
+    }
+    scaled(&first, &second)
+}
+
+/// The factor between two numbers, if it is a usual one and the smaller has so many digits that it is no chance.
+fn scaled(one: &Decimal, two: &Decimal) -> Option<Explanation> {
+    /// `5` and `50` are two small numbers; `12.5` and `1250` are euros and cents.
+    const MIN_DIGITS: usize = 2;
+    const FACTORS: [(&[u8], Explanation); 7] = [
+        (b"10", Explanation::ScaledBy10),
+        (b"100", Explanation::ScaledBy100),
+        (b"60", Explanation::ScaledBy60),
+        (b"3600", Explanation::ScaledBy60),
+        (b"1024", Explanation::ScaledBy1024),
+        (b"1048576", Explanation::ScaledBy1024),
+        (b"1073741824", Explanation::ScaledBy1024),
+    ];
+    if one.is_negative() != two.is_negative() {
+        return None;
+    }
+    let is = |large: &Decimal, small: &Decimal, factor: &Decimal| {
+        small.digit_count() >= MIN_DIGITS && small.is_times(factor, large)
+    };
+    FACTORS.iter().find_map(|(factor, word)| {
+        let factor = Decimal::parse(factor)?;
+        (is(one, two, &factor) || is(two, one, &factor)).then_some(*word)
+    })
 }
 
 /// Whether two integers are one Unix time in two units, where the coarser lost the digits in between. Plain integers

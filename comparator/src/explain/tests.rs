@@ -233,7 +233,7 @@ fn bytes() {
         (r#""aGk=""#, "[104]", None),
         (r#""aGk=""#, "[104,105,106]", None),
         (r#""aGk=""#, "[104,361]", None),
-        ("1", "[1]", None),
+        ("1", "[1]", Some(E::Wrapped)),
     ]);
     check_texts(&[
         ("aGVsbG8/", "aGVsbG8_", Some(E::SameBytes)),
@@ -308,5 +308,116 @@ fn hostile_texts_cost_a_few_passes() {
             let found = texts(one.as_bytes(), two.as_bytes());
             assert_eq!(found, texts(two.as_bytes(), one.as_bytes()), "{unit}");
         }
+    }
+}
+
+#[test]
+fn scales() {
+    check(&[
+        ("12.5", "1250", Some(E::ScaledBy100)),
+        (r#""12.50""#, "1250", Some(E::ScaledBy100)),
+        ("19.99", "1999", Some(E::ScaledBy100)),
+        ("-19.99", "1999", None),
+        ("125", "1250", Some(E::ScaledBy10)),
+        ("5", "50", None),
+        ("0", "1000", None),
+        ("1.5", "90", Some(E::ScaledBy60)),
+        ("25", "1500", Some(E::ScaledBy60)),
+        ("1.5", "5400", Some(E::ScaledBy60)),
+        ("25", "1501", None),
+        ("12", "12288", Some(E::ScaledBy1024)),
+        ("1.5", "1610612736", Some(E::ScaledBy1024)),
+        // Scaled by 1000 keeps its word.
+        ("1.5", "1500", Some(E::ScaledBy1000)),
+        ("12", "1e999999999", None),
+    ]);
+}
+
+#[test]
+fn values_put_into_something_else() {
+    check(&[
+        ("5", "[5]", Some(E::Wrapped)),
+        (r#""EUR""#, r#"["EUR"]"#, Some(E::Wrapped)),
+        (r#"{"a":1,"b":2}"#, r#"[{"b":2,"a":1.0}]"#, Some(E::Wrapped)),
+        ("5", "[6]", None),
+        ("5", "[5,5]", None),
+        ("5", r#"["5"]"#, None),
+        ("null", "[]", Some(E::NullVsEmpty)),
+        (
+            r#"{"a":[1,2]}"#,
+            r#""{ \"a\": [1, 2.0] }""#,
+            Some(E::JsonInText),
+        ),
+        (r#"{"a":[1,2]}"#, r#""{\"a\":[1,3]}""#, None),
+        (r#"{"a":[1,2]}"#, r#""{\"a\":[1,2]""#, None),
+        (
+            r#"["ord-1001","ord-1002"]"#,
+            r#"{"items":["ord-1001","ord-1002"],"total":2}"#,
+            Some(E::Moved),
+        ),
+        (
+            r#"["ord-1001"]"#,
+            r#"{"a":["ord-1001"],"b":["ord-1001"]}"#,
+            None,
+        ),
+        ("[1,2]", r#"{"items":[1,2]}"#, None),
+        ("[]", r#"{"items":[]}"#, None),
+    ]);
+    check_texts(&[
+        (
+            r#"{"a":1,"b":[2]}"#,
+            r#"{"b":[2.0],"a":1}"#,
+            Some(E::JsonInText),
+        ),
+        (r#"{"a":1,"b":[2]}"#, r#"{"b":[2.5],"a":1}"#, None),
+    ]);
+}
+
+#[test]
+fn spellings_of_other_languages() {
+    check_texts(&[
+        ("1.234,56", "1,234.56", Some(E::Localized)),
+        ("1 234,56 €", "€1,234.56", Some(E::Localized)),
+        ("1\u{202f}234,56 €", "1.234,56 €", Some(E::Localized)),
+        ("-12,5 %", "-12.5%", Some(E::Localized)),
+        ("\u{2212}12,5", "-12.5", Some(E::Localized)),
+        ("1.234,56", "1,234.57", None),
+        ("1.234,56 €", "$1,234.56", None),
+        ("12,5", "-12.5", None),
+        ("3 mars 2026", "March 3, 2026", Some(E::Localized)),
+        ("3. März 2026", "3 March 2026", Some(E::Localized)),
+        ("1er août 2026", "1 Aug 2026", Some(E::Localized)),
+        ("03 déc. 2026", "Dec 3, 2026", Some(E::Localized)),
+        ("3 mars 2026", "March 4, 2026", None),
+        ("3 mars 2026", "April 3, 2026", None),
+        ("3 jui 2026", "3 June 2026", None),
+        ("May 2026 is late", "Mai 2026 ist spät", None),
+    ]);
+    check(&[
+        (r#""1.234,56""#, "1234.56", Some(E::Localized)),
+        (r#""1.234,56 €""#, "1234.56", None),
+        (r#""1.234,56""#, "1234.57", None),
+    ]);
+}
+
+#[test]
+fn what_the_mirror_added() {
+    check_texts(&[
+        ("host: a\n", "host: a\nX-Parity-Shadow: 1\n", Some(E::Echo)),
+        ("host: a\n", "host: b\nX-Parity-Shadow: 1\n", None),
+    ]);
+    for (name, is_echo) in [
+        ("x-parity-shadow", true),
+        ("X-Parity-Shadow", true),
+        ("HTTP_X_PARITY_SHADOW", true),
+        ("x-parity-shadows", false),
+        ("parity-shadow", false),
+    ] {
+        let text = format!("{{\"{name}\":\"1\"}}");
+        let mut index = Index::default();
+        let tree = index
+            .read(text.as_bytes(), Layout::Document, 9)
+            .expect("JSON");
+        assert_eq!(absent(tree, 2) == Some(E::Echo), is_echo, "{name}");
     }
 }

@@ -6,7 +6,7 @@ use parity_schemas::verdict::Explanation;
 use unicode_normalization::UnicodeNormalization;
 
 use super::duration::Nanoseconds;
-use super::{bytes, instants, number};
+use super::{bytes, echo, instants, localized, number, reshaped};
 use crate::instant::Instant;
 use crate::notation::number::is_number;
 
@@ -42,7 +42,16 @@ pub(crate) fn texts(one: &[u8], two: &[u8]) -> Option<Explanation> {
     {
         return Some(near);
     }
-    is_cut(one, two).then_some(Explanation::Truncated)
+    if echo::is_all(one, two) {
+        return Some(Explanation::Echo);
+    }
+    if is_cut(one, two) {
+        return Some(Explanation::Truncated);
+    }
+    if localized::same_texts(one, two) {
+        return Some(Explanation::Localized);
+    }
+    reshaped::same_documents(one, two).then_some(Explanation::JsonInText)
 }
 
 /// Two times, of which one may be a Unix time.

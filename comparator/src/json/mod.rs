@@ -10,6 +10,7 @@ mod array;
 mod canonical;
 mod hash;
 mod keys;
+mod moved;
 mod multiset;
 mod object;
 mod path;

@@ -2,6 +2,7 @@
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side, Why};
 
+use super::moved::Lone;
 use super::path::{Origin, Path};
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, Stop, value};
@@ -35,14 +36,23 @@ impl Walk<'_, '_> {
             Origin::Legacy => Kind::Missing,
             Origin::Candidate => Kind::Extra,
         };
-        self.report(kind, |limit| {
+        let finding = self.out.findings.len();
+        let flow = self.report(kind, |limit| {
             let value = value(tree.raw(at), limit);
             let near = near.or_else(|| explain::absent(tree, at));
             match present {
                 Origin::Legacy => (value, Side::Absent, near),
                 Origin::Candidate => (Side::Absent, value, near),
             }
-        })
+        });
+        if self.out.findings.len() > finding {
+            self.lone.push(Lone {
+                finding,
+                side: present,
+                at,
+            });
+        }
+        flow
     }
 
     /// Reports two values that differ by `kind`.

@@ -10,6 +10,7 @@ use parity_schemas::verdict::{EqualByDefault, Explanation, Kind, Why};
 use smallvec::SmallVec;
 
 use super::keys::KeyGroup;
+use super::moved::{self, Lone};
 use super::path::{Origin, Step};
 use super::scalar::Scalar;
 use crate::collect::{Collector, Flow};
@@ -105,12 +106,15 @@ pub(crate) fn compare(
         texts: &mut scratch.texts,
         key: &mut scratch.key,
         probes: 0,
+        lone: Vec::new(),
     };
-    Outcome::Compared(if walk.same_text(ROOT, ROOT) {
-        Flow::Continue(())
-    } else {
-        walk.values(ROOT, ROOT, frame)
-    })
+    if walk.same_text(ROOT, ROOT) {
+        return Outcome::Compared(Flow::Continue(()));
+    }
+    let flow = walk.values(ROOT, ROOT, frame);
+    let lone = std::mem::take(&mut walk.lone);
+    moved::explain([legacy, candidate], &lone, &mut out.findings);
+    Outcome::Compared(flow)
 }
 
 /// The nodes of the rules' trie that the walk has reached at one value: a range of [`Walk::nodes`].
@@ -157,6 +161,8 @@ pub(super) struct Walk<'w, 'c> {
     pub(super) reading: bool,
     /// Whether values are hashed as if no rule made different values equal.
     pub(super) exact: bool,
+    /// The values that only one side has, of those that are findings with details.
+    pub(super) lone: Vec<Lone>,
 }
 
 impl<'w> Walk<'w, '_> {

@@ -244,6 +244,21 @@ impl Decimal {
         Self::from_digits(digits, self.magnitude.saturating_add(other.magnitude))
     }
 
+    /// Digits from the first to the last that is not zero.
+    pub(crate) fn digit_count(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// Whether `|self × factor|` is `|product|`. The factor has few digits.
+    pub(crate) fn is_times(&self, factor: &Self, product: &Self) -> bool {
+        // A product has at most the digits of both.
+        let fits = self.digits.len() + factor.digits.len() >= product.digits.len();
+        let found = fits.then(|| self.times(factor));
+        found.is_some_and(|found| {
+            found.magnitude == product.magnitude && found.digits == product.digits
+        })
+    }
+
     /// Builds a number from digits, the first of which counts `10^(high-1)`.
     fn from_digits(mut digits: Digits, high: i128) -> Self {
         while digits.last() == Some(&b'0') {

@@ -45,17 +45,17 @@ impl Action {
 
 /// A set of explanations.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Explanations(u32);
+pub(crate) struct Explanations(u64);
 
 impl Explanations {
     pub(crate) fn contains(self, explanation: Explanation) -> bool {
-        self.0 >> explanation as u32 & 1 == 1
+        self.0 >> explanation as u64 & 1 == 1
     }
 
     /// Whether any of them says that one side has nothing.
     pub(crate) fn of_absence(self) -> bool {
-        use Explanation::{EmptyVsMissing, NullVsMissing, Renamed};
-        [EmptyVsMissing, NullVsMissing, Renamed]
+        use Explanation::{Echo, EmptyVsMissing, NullVsMissing, Renamed};
+        [Echo, EmptyVsMissing, NullVsMissing, Renamed]
             .into_iter()
             .any(|explanation| self.contains(explanation))
     }
@@ -63,7 +63,7 @@ impl Explanations {
 
 impl FromIterator<Explanation> for Explanations {
     fn from_iter<I: IntoIterator<Item = Explanation>>(explanations: I) -> Self {
-        let bits = explanations.into_iter().map(|word| 1 << word as u32);
+        let bits = explanations.into_iter().map(|word| 1 << word as u64);
         Self(bits.fold(0, |set, bit| set | bit))
     }
 }

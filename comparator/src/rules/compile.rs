@@ -228,6 +228,15 @@ impl Check<'_> {
             );
             return None;
         }
+        let never = config::NEVER_ACCEPTED.as_str();
+        if words.iter().any(|word| word == never) {
+            self.error(
+                "explanations",
+                format!("`{never}` cannot be accepted: it is known only when all is compared, and may be chance"),
+                Some("write two rules with `ignore`, for the old place and for the new one".to_owned()),
+            );
+            return None;
+        }
         let known = config::explanations();
         let read = |word: &String| self.word("explanations", "an explanation", word, &known);
         // All of them are read, so that every mistake is reported.

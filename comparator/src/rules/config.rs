@@ -208,9 +208,17 @@ pub(super) fn kinds() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.as_str()).collect()
 }
 
-pub(super) fn explanations() -> Vec<&'static str> {
-    Explanation::ALL.iter().map(|word| word.as_str()).collect()
+/// The explanations that a rule can accept.
+pub(crate) fn explanations() -> Vec<&'static str> {
+    Explanation::ALL
+        .iter()
+        .filter(|word| **word != NEVER_ACCEPTED)
+        .map(|word| word.as_str())
+        .collect()
 }
+
+/// What stands elsewhere in an answer is only known once all of it is compared, and it may be chance.
+pub(super) const NEVER_ACCEPTED: Explanation = Explanation::Moved;
 
 impl RuleConfig {
     /// A rule for bodies on every route, with nothing said but these.

@@ -162,3 +162,14 @@ fn rules_that_cookies_cannot_have_are_refused() {
     });
     assert!(Rules::compile(&right, time("2026-06-01T00:00:00Z")).is_ok());
 }
+
+#[test]
+fn what_may_be_chance_is_never_accepted() {
+    let found = errors(&[accept("m", "accept", &["type_only", "moved"])]);
+    let [(0, key, text)] = &*found else {
+        panic!("{found:?}");
+    };
+    assert_eq!(key, "explanations");
+    assert!(text.contains("`moved` cannot be accepted"), "{text}");
+    assert!(text.contains("two rules with `ignore`"), "{text}");
+}

@@ -76,7 +76,7 @@ impl Cause {
                 explanation,
                 ..report
             },
-            Shared::Explanation(explanation, kind) => CauseReport {
+            Shared::Explanation(explanation, kind, _) => CauseReport {
                 explanation: Some(explanation),
                 kind: Some(kind),
                 ..report

@@ -41,13 +41,14 @@ impl Entry<'_> {
         }
     }
 
-    /// An explanation of what is told here, not of what only follows from it.
+    /// An explanation of what is told here, not of what only follows from it, and one that a rule can accept.
     fn hint(&self) -> Option<Explanation> {
-        match self {
+        let hint = match self {
             Self::Cause(cause) => cause.report.explanation,
             Self::Group(group) if group.report.part == Part::Status => None,
             Self::Group(group) => group.report.members().find_map(|member| member.hint()),
-        }
+        };
+        hint.filter(|explanation| !explanation.may_be_chance())
     }
 
     /// Mismatches that are known.

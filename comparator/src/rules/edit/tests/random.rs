@@ -3,9 +3,9 @@
 use parity_schemas::exchange::{Body, Capture};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::tally::Group;
-use parity_schemas::verdict::{Explanation, Part};
+use parity_schemas::verdict::Part;
 
-use crate::rules::RuleConfig;
+use crate::rules::{RuleConfig, config};
 
 /// Splitmix: the same cases in every run.
 pub(super) struct Random(pub(super) u64);
@@ -284,7 +284,7 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
         "accept" => {
             for _ in 0..=random.below(3) {
                 rule.explanations
-                    .push(random.pick(Explanation::ALL).to_string());
+                    .push((*random.pick(&config::explanations())).to_owned());
             }
             if random.one_in(2) {
                 rule.explanations.push(
@@ -329,7 +329,9 @@ pub(super) fn about(random: &mut Random, group: &Group, id: &str) -> RuleConfig 
             segments[at] = random.pick(&["*", "**", "0", "a"]);
         }
         rule.path = segments.iter().flat_map(|segment| ["/", segment]).collect();
-        if let Some(explanation) = group.explanation
+        let explanation = group.explanation;
+        if let Some(explanation) =
+            explanation.filter(|word| config::explanations().contains(&word.as_str()))
             && !random.one_in(4)
         {
             "accept".clone_into(&mut rule.action);
