@@ -21,7 +21,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::report::{CauseReport, GroupReport, Member, Report};
 
 use self::causes::{Cause, causes, rest};
-use self::folded::{entry, fold};
+use self::folded::{entry, fold, members};
 
 pub(crate) use self::folded::{Folded, Place};
 
@@ -102,14 +102,16 @@ impl Listing {
     }
 
     /// The causes with their groups. Those groups and the rest are all that count, and nothing twice.
-    pub(super) fn by_cause(&self) -> impl Iterator<Item = (&CauseReport, Vec<Member<'_>>)> {
-        self.causes.iter().map(|cause| {
-            let members = cause.members.iter().filter_map(|(entry, place)| {
-                let mut members = self.counting[*entry].group.members();
-                members.nth(*place)
-            });
-            (&cause.report, members.collect())
-        })
+    pub(super) fn by_cause(&self) -> Vec<(&CauseReport, Vec<Member<'_>>)> {
+        let all = members(&self.counting);
+        let causes = self.causes.iter();
+        causes
+            .map(|cause| {
+                let members = cause.members.iter();
+                let members = members.map(|(entry, place)| all[*entry][*place]);
+                (&cause.report, members.collect())
+            })
+            .collect()
     }
 }
 

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
 use parity_comparator::causes::{self, Bounds, Exchanges, Shared};
-use parity_schemas::report::{CauseReport, GroupReport};
+use parity_schemas::report::{CauseReport, GroupReport, Member};
 use parity_schemas::verdict::Part;
 
-use super::folded::{Fold, Folded, entry};
+use super::folded::{Fold, Folded, entry, members};
 
 /// A cause, and which groups it covers.
 #[derive(Clone, Debug)]
@@ -18,11 +18,15 @@ pub(super) struct Cause {
 }
 
 impl Cause {
-    fn of(found: causes::Cause<'_>, counting: &[Folded], exchanges: &Exchanges<'_>) -> Self {
+    fn of(
+        found: causes::Cause<'_>,
+        (counting, all): (&[Folded], &[Vec<Member<'_>>]),
+        exchanges: &Exchanges<'_>,
+    ) -> Self {
         let mut members = found.members;
         members.sort_by_cached_key(|(entry, place)| {
             let group = &counting[*entry].group;
-            let severity = group.members().nth(*place).map(|member| member.severity());
+            let severity = all[*entry][*place].severity();
             // Another status before what follows from it.
             (
                 severity,
@@ -89,9 +93,10 @@ impl Cause {
 /// The causes of the groups that count, the gravest first.
 pub(super) fn causes(counting: &[Folded], exchanges: &Exchanges<'_>) -> Vec<Cause> {
     let groups: Vec<&GroupReport> = counting.iter().map(|folded| &folded.group).collect();
+    let all = members(counting);
     let found = causes::causes(&groups).into_iter();
     let mut causes: Vec<Cause> = found
-        .map(|found| Cause::of(found, counting, exchanges))
+        .map(|found| Cause::of(found, (counting, &all), exchanges))
         .collect();
     // Stable: causes that are alike stay as they were chosen.
     causes.sort_by_key(|Cause { report, .. }| {

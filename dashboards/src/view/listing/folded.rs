@@ -94,6 +94,12 @@ fn is_repeated(pattern: &str) -> bool {
     pattern.split('/').any(|segment| segment == "*")
 }
 
+/// The groups of each entry, so that one can be found by its position.
+pub(super) fn members(entries: &[Folded]) -> Vec<Vec<Member<'_>>> {
+    let groups = entries.iter().map(|folded| &folded.group);
+    groups.map(|group| group.members().collect()).collect()
+}
+
 /// Groups with the same exchanges as one entry; `None` if there are none.
 pub(super) fn entry(members: &[Member<'_>]) -> Option<GroupReport> {
     let (first, rest) = members.split_first()?;
@@ -159,19 +165,21 @@ pub(super) fn fold(entries: &[GroupReport], exchanges: &Exchanges<'_>) -> Vec<Fo
     let mut by_places: HashMap<BTreeSet<Place>, usize> = HashMap::new();
     for entry in entries {
         let mut together = Vec::new();
-        let mut single: Vec<(Place, Vec<Member<'_>>)> = Vec::new();
+        let mut single: Vec<Vec<Member<'_>>> = Vec::new();
+        let mut single_of: HashMap<Place, usize> = HashMap::new();
         for member in entry.members() {
             let place = Place::of(&member);
             if !alone.contains(&place) {
                 together.push(member);
-            } else if let Some((_, members)) = single.iter_mut().find(|(known, _)| *known == place)
-            {
-                members.push(member);
-            } else {
-                single.push((place, vec![member]));
+                continue;
+            }
+            let index = *single_of.entry(place).or_insert(single.len());
+            match single.get_mut(index) {
+                Some(members) => members.push(member),
+                None => single.push(vec![member]),
             }
         }
-        for members in std::iter::once(together).chain(single.into_iter().map(|(_, it)| it)) {
+        for members in std::iter::once(together).chain(single) {
             if members.is_empty() {
                 continue;
             }

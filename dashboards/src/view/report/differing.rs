@@ -63,14 +63,17 @@ impl Entry<'_> {
 impl<'a> Differing<'a> {
     /// Of the groups as they are listed.
     pub(super) fn of(listing: &'a Listing) -> Self {
-        let causes = listing.by_cause().filter_map(|(cause, members)| {
-            let members = members.into_iter().map(|member| Member {
-                group: member.group,
-                classes: member.classes,
-                difference: member.into(),
+        let causes = listing
+            .by_cause()
+            .into_iter()
+            .filter_map(|(cause, members)| {
+                let members = members.into_iter().map(|member| Member {
+                    group: member.group,
+                    classes: member.classes,
+                    difference: member.into(),
+                });
+                Cause::of(cause, members.collect()).map(Entry::Cause)
             });
-            Cause::of(cause, members.collect()).map(Entry::Cause)
-        });
         let rest = listing.rest.iter().map(Group::from);
         let rest = rest.map(|group| Entry::Group(Box::new(group)));
         let mut entries: Vec<Entry<'a>> = causes.chain(rest).collect();
