@@ -19,10 +19,11 @@ use parity_schemas::verdict::Explanation;
 use crate::instant::Instant;
 use crate::notation::index::{NodeKind, Tree};
 use crate::notation::number::{Decimal, is_number, same_decimal};
-use duration::Nanoseconds;
 use reshaped::reshaped;
 
+pub(crate) use duration::Nanoseconds;
 pub(crate) use echo::names_marker;
+pub(crate) use reshaped::{same_documents, same_json};
 pub(crate) use text::texts;
 
 /// How a value of each document are related, if they are.

@@ -23,10 +23,9 @@ use smallvec::SmallVec;
 
 use crate::collect::{Collector, Flow, shown, value};
 use crate::explain;
-use crate::instant::Instant;
+use crate::json::Scalar;
 use crate::limits::PATH_BYTES;
 use crate::media::{BodyKind, Declared, MediaType};
-use crate::notation::number::Decimal;
 use crate::rules::{Action, Scope};
 use kind::{FieldKind, default_of};
 use list::{directives, elements, parameterized, parameters, set};
@@ -364,12 +363,6 @@ fn joined<'a>(lines: Lines<'a>, separator: &str) -> Option<Cow<'a, str>> {
 
 /// Whether a rule makes two different values equal.
 fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
-    let decimals = || {
-        Some((
-            Decimal::parse(legacy.as_bytes())?,
-            Decimal::parse(candidate.as_bytes())?,
-        ))
-    };
     match action {
         Action::Unordered => {
             let sorted = |text| {
@@ -379,27 +372,11 @@ fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
             };
             sorted(legacy) == sorted(candidate)
         }
-        Action::Absolute(bound) => decimals().is_some_and(|(one, two)| one.within(&two, bound)),
-        Action::Relative(factor) => {
-            decimals().is_some_and(|(one, two)| one.within_relative(&two, factor))
-        }
-        Action::Number => decimals().is_some_and(|(one, two)| one == two),
-        Action::Timestamp => {
-            let (one, two) = (
-                Instant::parse(legacy.as_bytes()),
-                Instant::parse(candidate.as_bytes()),
-            );
-            one.is_some() && one == two
-        }
-        Action::Uuid => {
-            let (one, two) = (
-                uuid::Uuid::try_parse(legacy).ok(),
-                uuid::Uuid::try_parse(candidate).ok(),
-            );
-            one.is_some() && one == two
-        }
         Action::Accept(..) => explain::texts(legacy.as_bytes(), candidate.as_bytes())
             .is_some_and(|near| action.accepts(Kind::Value, near)),
-        Action::Ignore | Action::Key(_) | Action::Mask => false,
+        _ => {
+            let [one, two] = [legacy, candidate].map(|text| Scalar::of_text(text.as_bytes()));
+            one.equal(&two, action, true)
+        }
     }
 }

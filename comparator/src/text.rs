@@ -32,9 +32,10 @@ pub(crate) fn compare(
         );
         return Flow::Continue(());
     }
-    if let Some(rule) = scope.accepting(out.rules, || {
+    let accepted = scope.accepting(out.rules, || {
         explain::texts(legacy.as_bytes(), candidate.as_bytes())
-    }) {
+    });
+    if let Some(rule) = accepted.or_else(|| scope.leaving_out(out.rules, legacy, candidate)) {
         out.excused(rule, Part::Body, String::new);
         return Flow::Continue(());
     }

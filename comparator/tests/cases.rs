@@ -129,7 +129,8 @@ impl Pair {
         }
     }
 
-    /// A rule that accepts a value only in the candidate then accepts it only in the legacy.
+    /// A rule that accepts a value only in the candidate then accepts it only in the legacy, and one that multiplies by
+    /// 100 divides by it.
     fn swapped(mut self) -> Self {
         for rule in &mut self.rules {
             if let Some(kind) = &mut rule.kind {
@@ -138,6 +139,10 @@ impl Pair {
                     "extra" => "missing".to_owned(),
                     other => other.to_owned(),
                 };
+            }
+            if let Some(factor) = &mut rule.factor {
+                assert_eq!(factor, "100", "the only factor whose reverse is known here");
+                "0.01".clone_into(factor);
             }
         }
         Self {

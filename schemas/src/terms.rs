@@ -42,12 +42,24 @@ pub struct RuleText {
     /// `key`: the field that tells elements apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// `key`: the fields that together tell elements apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
     /// `tolerance`: the largest difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub absolute: Option<String>,
     /// `tolerance`: the largest difference as a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relative: Option<String>,
+    /// `tolerance`: how far apart two times may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// `scale`: what the legacy's number is multiplied by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<String>,
+    /// `parts`: the expression whose groups capture what may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
     /// `as`: what both sides are read as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
@@ -65,7 +77,12 @@ pub struct RuleText {
 impl RuleText {
     /// Whether a part of it looked like a secret, so that it is no longer what was hashed.
     pub fn is_hidden(&self) -> bool {
-        self.path == HIDDEN || self.field.as_deref() == Some(HIDDEN)
+        [&self.field, &self.pattern]
+            .into_iter()
+            .flatten()
+            .chain(&self.fields)
+            .chain([&self.path])
+            .any(|text| text == HIDDEN)
     }
 }
 

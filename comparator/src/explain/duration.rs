@@ -9,7 +9,7 @@ const MAX_DIGITS: usize = 20;
 
 /// A duration, exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Nanoseconds(i128);
+pub(crate) struct Nanoseconds(i128);
 
 impl Nanoseconds {
     pub(super) fn of(seconds: i64, nanos: u32) -> Self {
@@ -17,7 +17,7 @@ impl Nanoseconds {
     }
 
     /// Parses `PT1.5S`, `P1DT12H`, `1.5s`, `1h30m0s`. Years and months have no fixed length, so they are refused.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         if text.len() > MAX_TEXT_BYTES {
             return None;
@@ -45,6 +45,11 @@ impl Nanoseconds {
             )?,
         };
         Some(Self(if negative { -sum } else { sum }))
+    }
+
+    /// How many, unless it is negative.
+    pub(crate) fn count(self) -> Option<u128> {
+        u128::try_from(self.0).ok()
     }
 
     /// Whether a number is this duration in seconds, milli-, micro- or nanoseconds.

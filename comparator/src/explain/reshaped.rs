@@ -5,7 +5,7 @@ use parity_schemas::verdict::Explanation;
 use super::content::{self, content, is_telling, same};
 use super::{Value, localized};
 use crate::limits::DEPTH;
-use crate::notation::index::{Index, Layout, NodeKind, ROOT};
+use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 
 /// Relations between two kinds of which nothing simpler is known; the caller also tries them with the sides swapped.
 pub(super) fn reshaped(one: &Value<'_>, two: &Value<'_>) -> Option<Explanation> {
@@ -26,10 +26,21 @@ pub(super) fn reshaped(one: &Value<'_>, two: &Value<'_>) -> Option<Explanation> 
 }
 
 /// Whether two texts hold the same JSON document, an object or a list.
-pub(super) fn same_documents(one: &[u8], two: &[u8]) -> bool {
+pub(crate) fn same_documents(one: &[u8], two: &[u8]) -> bool {
     let (mut first, mut second) = (Index::default(), Index::default());
     match (document(one, &mut first), document(two, &mut second)) {
         (Some(one), Some(two)) => one == two,
+        _ => false,
+    }
+}
+
+/// Whether two values are the same JSON document, each as it is or in a text.
+pub(crate) fn same_json(one: Tree<'_>, at: u32, two: Tree<'_>, other: u32) -> bool {
+    let (one, two) = (Value::new(one, at), Value::new(two, other));
+    match (one.kind(), two.kind()) {
+        (NodeKind::String, NodeKind::String) => same_documents(&one.text, &two.text),
+        (NodeKind::String, _) => is_written_out(&one.text, &two),
+        (_, NodeKind::String) => is_written_out(&two.text, &one),
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::hash::number_text;
 use super::script::Run;
@@ -59,20 +60,20 @@ impl Middle {
     }
 }
 
-/// For each legacy element the index of the candidate's with the same value of `field`. `None` if an element of either
-/// side is not an object, lacks the field, has it twice or as a container, or shares its value.
+/// For each legacy element the index of the candidate's with the same values of `fields`. `None` if an element of either
+/// side is not an object, lacks a field, has it twice or as a container, or shares the values of all.
 pub(super) fn match_by_key(
     legacy: Tree<'_>,
     one: &[u32],
     candidate: Tree<'_>,
     two: &[u32],
-    field: &str,
+    fields: &[&str],
 ) -> Option<Vec<Option<usize>>> {
     let by_key = |tree: Tree<'_>, elements: &[u32]| {
         let mut found: HashMap<_, _, foldhash::fast::FixedState> = HashMap::default();
         for (index, element) in elements.iter().enumerate() {
             if found
-                .insert(key_of(tree, *element, field)?, index)
+                .insert(keys_of(tree, *element, fields)?, index)
                 .is_some()
             {
                 return None;
@@ -83,12 +84,23 @@ pub(super) fn match_by_key(
     by_key(legacy, one)?;
     let theirs = by_key(candidate, two)?;
     one.iter()
-        .map(|element| Some(theirs.get(&key_of(legacy, *element, field)?).copied()))
+        .map(|element| Some(theirs.get(&keys_of(legacy, *element, fields)?).copied()))
+        .collect()
+}
+
+/// Whether it is a text, and the canonical text of one field.
+type Key = (bool, Vec<u8>);
+
+/// What tells an element apart: mostly one field.
+fn keys_of(tree: Tree<'_>, element: u32, fields: &[&str]) -> Option<SmallVec<[Key; 1]>> {
+    fields
+        .iter()
+        .map(|field| key_of(tree, element, field))
         .collect()
 }
 
 /// The kind and the canonical text of an element's key.
-fn key_of(tree: Tree<'_>, element: u32, field: &str) -> Option<(bool, Vec<u8>)> {
+fn key_of(tree: Tree<'_>, element: u32, field: &str) -> Option<Key> {
     if tree.kind(element) != NodeKind::Object {
         return None;
     }

@@ -7,6 +7,7 @@
 //! less readable.
 
 use parity_schemas::verdict::{Kind, Why};
+use smallvec::SmallVec;
 
 use super::align::{Middle, Pairing, match_by_key};
 use super::hash::fixed_hash;
@@ -262,7 +263,7 @@ impl Walk<'_, '_> {
         two: &[u32],
         frame: Frame,
     ) -> bool {
-        let Some(matches) = match_by_key(self.legacy, one, self.candidate, two, INFERRED_KEY)
+        let Some(matches) = match_by_key(self.legacy, one, self.candidate, two, &[INFERRED_KEY])
         else {
             return false;
         };
@@ -374,12 +375,13 @@ impl Walk<'_, '_> {
 
     /// Compares two arrays under a `key` rule; `None` if the field does not identify the elements of both.
     fn keyed(&mut self, legacy: u32, candidate: u32, frame: Frame, rule: u16) -> Option<Flow> {
-        let Action::Key(field) = &self.out.rules.get(rule).action else {
+        let Action::Key(fields) = &self.out.rules.get(rule).action else {
             return None;
         };
         let one: Vec<u32> = self.legacy.elements(legacy).collect();
         let two: Vec<u32> = self.candidate.elements(candidate).collect();
-        let matches = match_by_key(self.legacy, &one, self.candidate, &two, field)?;
+        let fields: SmallVec<[&str; 4]> = fields.iter().collect();
+        let matches = match_by_key(self.legacy, &one, self.candidate, &two, &fields)?;
         let mut last = None;
         let mut moved = false;
         let mut taken = vec![false; two.len()];

@@ -12,6 +12,7 @@ mod hash;
 mod keys;
 mod moved;
 mod multiset;
+mod names;
 mod object;
 mod path;
 mod rename;
@@ -20,4 +21,5 @@ mod scalar;
 mod script;
 mod walk;
 
+pub(crate) use scalar::Scalar;
 pub(crate) use walk::{Outcome, Scratch, compare};

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use parity_schemas::verdict::{Explanation, Finding};
 
+use super::names::plain_name;
 use super::path::Origin;
-use super::rename::plain_name;
 use crate::explain::content::{self, content, is_telling};
 use crate::notation::index::{NodeKind, Tree};
 

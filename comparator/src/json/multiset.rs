@@ -118,7 +118,13 @@ impl Walk<'_, '_> {
         let elements =
             |of: &[u32], at: &[usize]| -> Vec<u32> { at.iter().map(|at| of[*at]).collect() };
         let (first, second) = (elements(one, &left), elements(two, &right));
-        let partners = match_by_key(self.legacy, &first, self.candidate, &second, INFERRED_KEY)?;
+        let partners = match_by_key(
+            self.legacy,
+            &first,
+            self.candidate,
+            &second,
+            &[INFERRED_KEY],
+        )?;
         for (index, partner) in partners.into_iter().enumerate() {
             let partner = partner?;
             if !self.equal(first[index], second[partner], child) {

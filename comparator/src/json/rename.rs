@@ -4,11 +4,10 @@
 //! a client that reads the one does not find the other. That they belong together is their explanation.
 
 use smallvec::SmallVec;
-use unicode_normalization::UnicodeNormalization;
 
+use super::names::plain_name;
 use super::path::Origin;
 use super::walk::{Frame, Walk};
-use crate::notation::index::Tree;
 
 /// Most keys that only one side has, on each side, for which a renaming is searched.
 const MAX_RENAMED: usize = 64;
@@ -67,17 +66,4 @@ impl Renamed {
             Origin::Candidate => self.candidate.contains(&key),
         }
     }
-}
-
-/// The key without its style: `userName`, `user_name` and `User-Name` are the same name, and so is a name in NFC and in
-/// NFD. `None` for a key with a lone surrogate, which has no styles.
-pub(super) fn plain_name(tree: Tree<'_>, key: u32) -> Option<String> {
-    let mut scratch = Vec::new();
-    let name = std::str::from_utf8(tree.unescaped(key, &mut scratch)).ok()?;
-    Some(
-        name.nfc()
-            .filter(|character| !matches!(character, '_' | '-'))
-            .flat_map(char::to_lowercase)
-            .collect(),
-    )
 }

@@ -1,17 +1,26 @@
 //! Compares two scalars under rules: tolerances, and types that are compared by their meaning.
 
+use crate::explain;
 use crate::instant::Instant;
 use crate::notation::index::{NodeKind, Tree};
 use crate::notation::number::Decimal;
 use crate::rules::Action;
 
 /// A scalar as rules see it: a string with its escapes undone, anything else as its text.
-pub(super) struct Scalar<'a> {
+pub(crate) struct Scalar<'a> {
     kind: NodeKind,
     text: &'a [u8],
 }
 
 impl<'a> Scalar<'a> {
+    /// A text that is in no document, such as the value of a header.
+    pub(crate) fn of_text(text: &'a [u8]) -> Self {
+        Self {
+            kind: NodeKind::String,
+            text,
+        }
+    }
+
     pub(super) fn new(tree: Tree<'a>, at: u32, scratch: &'a mut Vec<u8>) -> Self {
         let kind = tree.kind(at);
         let text = match kind {
@@ -21,12 +30,35 @@ impl<'a> Scalar<'a> {
         Self { kind, text }
     }
 
-    pub(super) fn equal(&self, other: &Self, action: &Action, as_numbers: bool) -> bool {
+    fn is_text(&self) -> bool {
+        self.kind == NodeKind::String
+    }
+
+    /// Whether the candidate's value, `other`, is equal to this one of the legacy by what a rule does.
+    pub(crate) fn equal(&self, other: &Self, action: &Action, as_numbers: bool) -> bool {
         let decimals = || Some((self.decimal(as_numbers)?, other.decimal(as_numbers)?));
         match action {
             Action::Absolute(bound) => decimals().is_some_and(|(one, two)| one.within(&two, bound)),
             Action::Relative(factor) => {
                 decimals().is_some_and(|(one, two)| one.within_relative(&two, factor))
+            }
+            Action::Scale(factor) => {
+                let numbers = self.decimal(true).zip(other.decimal(true));
+                numbers.is_some_and(|(legacy, candidate)| {
+                    legacy.is_negative() == candidate.is_negative()
+                        && legacy.is_times(factor, &candidate)
+                })
+            }
+            Action::Within(bound) => {
+                let times = self.instant().zip(other.instant());
+                let apart = times.and_then(|(one, two)| one.compare(&two));
+                apart.is_some_and(|(_, apart)| bound.count().is_some_and(|bound| apart <= bound))
+            }
+            Action::Parts(parts) => {
+                self.is_text() && other.is_text() && parts.leave_equal(self.text, other.text)
+            }
+            Action::Json => {
+                self.is_text() && other.is_text() && explain::same_documents(self.text, other.text)
             }
             Action::Number => decimals().is_some_and(|(one, two)| one == two),
             Action::Timestamp => {

@@ -298,7 +298,10 @@ impl<'w> Walk<'w, '_> {
         };
         // Computed only if a rule needs it, and only once. It reads every byte several times, which is cheap for a
         // document that is walked once, but not for elements that are each compared with each.
-        let asks = |rule: &u16| matches!(rules.get(*rule).action, Action::Accept(..));
+        let asks = |rule: &u16| {
+            let action = &rules.get(*rule).action;
+            matches!(action, Action::Accept(..) | Action::Parts(_) | Action::Json)
+        };
         if self.probes > 0 && matched.scalar.iter().any(asks) {
             let bytes = self.legacy.content(legacy).len() + self.candidate.content(candidate).len();
             if !self.spend(EXPLAINING + bytes as u64) {
@@ -315,6 +318,7 @@ impl<'w> Walk<'w, '_> {
                     explain::values(self.legacy, legacy, self.candidate, candidate)
                 })
                 .is_some_and(|near| action.accepts(kind, near)),
+            Action::Json => explain::same_json(self.legacy, legacy, self.candidate, candidate),
             action => one.equal(&two, action, as_numbers),
         };
         let Some(rule) = matched.scalar.iter().copied().find(equal) else {

@@ -24,10 +24,8 @@ pub fn rules_text(rules: &Rules, config: &RedactConfig) -> RulesText {
         for told in [&mut rule.reason, &mut rule.owner].into_iter().flatten() {
             *told = hide(told);
         }
-        for decides in [Some(&mut rule.path), rule.field.as_mut()]
-            .into_iter()
-            .flatten()
-        {
+        let fields = rule.field.iter_mut().chain(&mut rule.fields);
+        for decides in fields.chain([&mut rule.path]).chain(&mut rule.pattern) {
             if hand.as_ref().is_none_or(|hand| hand.finds_in_path(decides)) {
                 HIDDEN.clone_into(decides);
             }

@@ -2,6 +2,8 @@
 
 use parity_schemas::verdict::{Explanation, Kind};
 
+use super::parts::Parts;
+use crate::explain::Nanoseconds;
 use crate::notation::number::Decimal;
 
 /// What a rule does where it applies.
@@ -15,18 +17,26 @@ pub(crate) enum Action {
     Accept(Explanations, Option<Kind>),
     /// An array is a multiset; a header is a set of list elements.
     Unordered,
-    /// The elements of an array are told apart by this field; their order does not count.
-    Key(Box<str>),
+    /// The elements of an array are told apart by these fields; their order does not count.
+    Key(Fields),
     /// Numbers at most this far apart are equal.
     Absolute(Decimal),
     /// Numbers at most this share of the larger one apart are equal.
     Relative(Decimal),
+    /// Times at most this far apart are equal.
+    Within(Nanoseconds),
+    /// The candidate's number is the legacy's times this.
+    Scale(Decimal),
+    /// Texts are equal but for these parts.
+    Parts(Box<Parts>),
     /// Two times with the same instant are equal.
     Timestamp,
     /// Two UUIDs are equal whatever their case.
     Uuid,
     /// A number and a string that holds a number are compared as numbers.
     Number,
+    /// The same JSON document, as it is or in a text.
+    Json,
     /// Values are recorded as keyed hashes only.
     Mask,
 }
@@ -39,6 +49,32 @@ impl Action {
                 set.contains(explanation) && only.is_none_or(|only| only == kind)
             }
             _ => false,
+        }
+    }
+}
+
+/// The fields that tell the elements of an array apart: together no two elements have the same.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Fields(Box<[Box<str>]>);
+
+impl Fields {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|field| &**field)
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Fields {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(fields: I) -> Self {
+        Self(fields.into_iter().map(Box::from).collect())
+    }
+}
+
+impl std::fmt::Debug for Fields {
+    /// One field is written alone, as it always was: this text is part of the hash of the rules.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &*self.0 {
+            [field] => field.fmt(f),
+            fields => fields.fmt(f),
         }
     }
 }

@@ -10,10 +10,12 @@ use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Part};
 
-use super::action::{Action, Explanations};
+use super::action::{Action, Explanations, Fields};
 use super::config::{self, RuleConfig};
+use super::parts::Parts;
 use super::pattern::{self, Pattern};
 use super::{Rule, RuleError, text};
+use crate::explain::Nanoseconds;
 use crate::notation::number::Decimal;
 
 /// Rules are walked with every differing value; a thousand is far above what people can still review.
@@ -160,8 +162,12 @@ impl Check<'_> {
             ("explanations", !config.explanations.is_empty(), "accept"),
             ("kind", config.kind.is_some(), "accept"),
             ("field", config.field.is_some(), "key"),
+            ("fields", !config.fields.is_empty(), "key"),
             ("absolute", config.absolute.is_some(), "tolerance"),
             ("relative", config.relative.is_some(), "tolerance"),
+            ("within", config.within.is_some(), "tolerance"),
+            ("factor", config.factor.is_some(), "scale"),
+            ("pattern", config.pattern.is_some(), "parts"),
             ("type", config.r#type.is_some(), "as"),
         ] {
             if given && name != its_action && config::ACTIONS.contains(&name) {
@@ -177,18 +183,10 @@ impl Check<'_> {
             "accept" => self.accept(),
             "unordered" => Some(Action::Unordered),
             "mask" => Some(Action::Mask),
-            "key" => match config.field.as_deref() {
-                Some(field) if !field.is_empty() => Some(Action::Key(field.into())),
-                _ => {
-                    self.error(
-                        "field",
-                        "the action `key` needs the field that tells elements apart".to_owned(),
-                        Some("add for example `field = \"id\"`".to_owned()),
-                    );
-                    None
-                }
-            },
+            "key" => self.key(),
             "tolerance" => self.tolerance(),
+            "scale" => self.scale(),
+            "parts" => self.parts(),
             "as" => self.r#type(),
             "" => {
                 self.error(
@@ -244,21 +242,123 @@ impl Check<'_> {
         read.into_iter().collect()
     }
 
+    fn key(&mut self) -> Option<Action> {
+        let config = self.config;
+        let fields: Fields = match (&config.field, &*config.fields) {
+            (Some(field), []) => std::iter::once(field.as_str()).collect(),
+            (None, fields) => fields.iter().map(String::as_str).collect(),
+            (Some(_), _) => {
+                self.error(
+                    "fields",
+                    "both `field` and `fields` are given".to_owned(),
+                    Some("give one of them".to_owned()),
+                );
+                return None;
+            }
+        };
+        if fields.iter().next().is_none() || fields.iter().any(str::is_empty) {
+            let key = if config.fields.is_empty() {
+                "field"
+            } else {
+                "fields"
+            };
+            self.error(
+                key,
+                "the action `key` needs the field that tells elements apart".to_owned(),
+                Some(
+                    "add for example `field = \"id\"`, or `fields = [\"order\", \"line\"]`"
+                        .to_owned(),
+                ),
+            );
+            return None;
+        }
+        Some(Action::Key(fields))
+    }
+
+    fn scale(&mut self) -> Option<Action> {
+        let text = self.config.factor.as_deref().unwrap_or_default();
+        let factor = Decimal::parse(text.as_bytes()).filter(|factor| {
+            text.len() <= MAX_TOLERANCE_BYTES && !factor.is_negative() && !factor.is_zero()
+        });
+        match factor {
+            Some(factor) if Some(&factor) != Decimal::parse(b"1").as_ref() => {
+                Some(Action::Scale(factor))
+            }
+            _ => {
+                let message = match &self.config.factor {
+                    None => "the action `scale` needs a factor".to_owned(),
+                    Some(text) => format!("`{text}` is not a factor"),
+                };
+                self.error(
+                    "factor",
+                    message,
+                    Some("write a decimal above 0 that is not 1: `factor = \"100\"` if the legacy sends 12.5 and the candidate 1250".to_owned()),
+                );
+                None
+            }
+        }
+    }
+
+    fn parts(&mut self) -> Option<Action> {
+        let Some(pattern) = self.config.pattern.as_deref() else {
+            self.error(
+                "pattern",
+                "the action `parts` needs a regular expression".to_owned(),
+                Some("add for example `pattern = 'in (\\d+) ms'`: what the groups capture may differ".to_owned()),
+            );
+            return None;
+        };
+        match Parts::new(pattern) {
+            Ok(parts) => Some(Action::Parts(Box::new(parts))),
+            Err(error) => {
+                self.error(
+                    "pattern",
+                    format!("`{pattern}`: {error}"),
+                    Some(
+                        "put what may differ into round brackets, for example 'in (\\d+) ms'"
+                            .to_owned(),
+                    ),
+                );
+                None
+            }
+        }
+    }
+
+    fn within(&mut self, text: &str) -> Option<Action> {
+        let bound = Nanoseconds::parse(text.as_bytes()).filter(|bound| bound.count().is_some());
+        if bound.is_none() {
+            self.error(
+                "within",
+                format!("`{text}` is not a duration"),
+                Some("write for example `within = \"2s\"` or `within = \"500ms\"`".to_owned()),
+            );
+        }
+        bound.map(Action::Within)
+    }
+
     fn tolerance(&mut self) -> Option<Action> {
         let config = self.config;
-        let (key, text) = match (&config.absolute, &config.relative) {
-            (Some(absolute), None) => ("absolute", absolute),
-            (None, Some(relative)) => ("relative", relative),
-            (given, _) => {
-                let message = if given.is_some() {
-                    "both `absolute` and `relative` are given"
+        let given = [
+            ("absolute", &config.absolute),
+            ("relative", &config.relative),
+            ("within", &config.within),
+        ];
+        let mut given = given
+            .iter()
+            .filter_map(|(key, text)| Some((*key, text.as_deref()?)));
+        let (key, text) = match (given.next(), given.next()) {
+            (Some(("within", text)), None) => return self.within(text),
+            (Some(only), None) => only,
+            (first, _) => {
+                let message = if first.is_some() {
+                    "more than one bound is given"
                 } else {
                     "the action `tolerance` needs a bound"
                 };
                 self.error(
                     "absolute",
                     message.to_owned(),
-                    Some("give one: `absolute = \"0.01\"` or `relative = \"1e-9\"`".to_owned()),
+                    Some("give one: `absolute = \"0.01\"` or `relative = \"1e-9\"`, for times `within = \"2s\"`".to_owned()),
                 );
                 return None;
             }
@@ -284,6 +384,7 @@ impl Check<'_> {
             Some("timestamp") => Some(Action::Timestamp),
             Some("uuid") => Some(Action::Uuid),
             Some("number") => Some(Action::Number),
+            Some("json") => Some(Action::Json),
             Some(other) => {
                 self.error(
                     "type",

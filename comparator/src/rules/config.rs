@@ -20,11 +20,13 @@ pub const ACTIONS: &[&str] = &[
     "unordered",
     "key",
     "tolerance",
+    "scale",
+    "parts",
     "as",
     "mask",
 ];
 /// What `as` can read.
-pub const TYPES: &[&str] = &["timestamp", "uuid", "number"];
+pub const TYPES: &[&str] = &["timestamp", "uuid", "number", "json"];
 
 /// One `[[rule]]`. Each field is called what its key is called in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub struct RuleConfig {
     pub part: Option<String>,
     /// Body: JSON Pointer with `*` and `**`. Header and trailer: a name. Status: empty.
     pub path: String,
-    /// `ignore`, `accept`, `unordered`, `key`, `tolerance`, `as` or `mask`.
+    /// One of [`ACTIONS`].
     pub action: String,
     /// `accept`: the explanations of the differences that count as equal.
     pub explanations: Vec<String>,
@@ -45,11 +47,19 @@ pub struct RuleConfig {
     pub kind: Option<String>,
     /// `key`: the field that tells elements apart.
     pub field: Option<String>,
+    /// `key`: the fields that together tell elements apart.
+    pub fields: Vec<String>,
     /// `tolerance`: largest allowed difference, a decimal.
     pub absolute: Option<String>,
     /// `tolerance`: largest allowed difference as a share of the larger number, a decimal.
     pub relative: Option<String>,
-    /// `as`: `timestamp`, `uuid` or `number`.
+    /// `tolerance`: how far apart two times may be, a duration.
+    pub within: Option<String>,
+    /// `scale`: what the legacy's number is multiplied by, a decimal.
+    pub factor: Option<String>,
+    /// `parts`: a regular expression whose groups capture what may differ.
+    pub pattern: Option<String>,
+    /// `as`: one of [`TYPES`].
     pub r#type: Option<String>,
     /// Why it is right to have it.
     pub reason: Option<String>,
@@ -108,7 +118,7 @@ pub static KEYS: &[Key] = &[
     ),
     Key::new(
         "action",
-        "ignore, accept, unordered, key, tolerance, as or mask",
+        "ignore, accept, unordered, key, tolerance, scale, parts, as or mask",
         Slot::Text(|rule| &mut rule.action),
     )
     .required()
@@ -131,6 +141,11 @@ pub static KEYS: &[Key] = &[
         Slot::Optional(|rule| &mut rule.field),
     ),
     Key::new(
+        "fields",
+        "For key: the fields that together identify an element, instead of `field`",
+        Slot::List(|rule| &mut rule.fields),
+    ),
+    Key::new(
         "absolute",
         "For tolerance: largest difference, as decimal text",
         Slot::Optional(|rule| &mut rule.absolute),
@@ -141,8 +156,23 @@ pub static KEYS: &[Key] = &[
         Slot::Optional(|rule| &mut rule.relative),
     ),
     Key::new(
+        "within",
+        "For tolerance: how far apart two times may be, such as 2s or 500ms",
+        Slot::Optional(|rule| &mut rule.within),
+    ),
+    Key::new(
+        "factor",
+        "For scale: the candidate's number is the legacy's times this, as decimal text",
+        Slot::Optional(|rule| &mut rule.factor),
+    ),
+    Key::new(
+        "pattern",
+        "For parts: a regular expression; what its groups capture may differ, and nothing else",
+        Slot::Optional(|rule| &mut rule.pattern),
+    ),
+    Key::new(
         "type",
-        "For as: timestamp, uuid or number",
+        "For as: timestamp, uuid, number or json",
         Slot::Optional(|rule| &mut rule.r#type),
     )
     .words(|| TYPES.to_vec()),

@@ -120,6 +120,19 @@ impl Scope {
             .map(|(index, _)| index)
     }
 
+    /// The first rule for the whole body that leaves out all in which two texts differ.
+    pub(crate) fn leaving_out(&self, rules: &Rules, legacy: &str, candidate: &str) -> Option<u16> {
+        self.body.iter().copied().find(|index| {
+            let rule = rules.get(*index);
+            match &rule.action {
+                Action::Parts(parts) if rule.pattern.covers_root() => {
+                    parts.leave_equal(legacy.as_bytes(), candidate.as_bytes())
+                }
+                _ => false,
+            }
+        })
+    }
+
     /// Whether the same rules apply at `time` as at the time that it was made for.
     fn holds_at(&self, time: Timestamp) -> bool {
         self.valid_from <= time && time < self.valid_until

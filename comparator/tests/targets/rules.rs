@@ -65,6 +65,8 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         "unordered",
         "key",
         "tolerance",
+        "scale",
+        "parts",
         "as",
         "mask",
         "ignored",
@@ -102,8 +104,25 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         relative: (action == "tolerance" && source.byte().is_multiple_of(4))
             .then(|| some(source, bounds))
             .flatten(),
+        fields: if action == "key" && source.byte().is_multiple_of(4) {
+            vec!["a".to_owned(), source.pick(&["id", "", "é"]).to_owned()]
+        } else {
+            Vec::new()
+        },
+        within: (action == "tolerance" && source.byte().is_multiple_of(4))
+            .then(|| some(source, &["2s", "500ms", "PT1H", "-1s", "x"]))
+            .flatten(),
+        factor: (action == "scale").then(|| some(source, bounds)).flatten(),
+        pattern: (action == "parts")
+            .then(|| {
+                some(
+                    source,
+                    &["(a)", "a(.*)", "(?m)^(.)$", "((a)|b)*", "(", "a", "()"],
+                )
+            })
+            .flatten(),
         r#type: (action == "as")
-            .then(|| some(source, &["timestamp", "uuid", "number", "date"]))
+            .then(|| some(source, &["timestamp", "uuid", "number", "json", "date"]))
             .flatten(),
         reason: None,
         owner: None,
@@ -175,7 +194,9 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
         return;
     };
     let (legacy, candidate) = (answer(JSON, legacy), answer(JSON, candidate));
+    let directed = configs.iter().any(|config| config.action == "scale");
     let verdict = Judge::new(rules, limits)
+        .directed(directed)
         .compare(&legacy, &candidate)
         .verdict;
     for path in ["", "/**/a", "/*", "/**/id", "/*/0", "/a/**"] {
@@ -185,6 +206,7 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
             continue;
         };
         let with = Judge::new(rules, limits)
+            .directed(directed)
             .compare(&legacy, &candidate)
             .verdict;
         assert!(

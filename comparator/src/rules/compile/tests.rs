@@ -173,3 +173,96 @@ fn what_may_be_chance_is_never_accepted() {
     assert!(text.contains("`moved` cannot be accepted"), "{text}");
     assert!(text.contains("two rules with `ignore`"), "{text}");
 }
+
+#[test]
+fn every_wrong_value_of_an_action_is_told_with_its_key() {
+    let with = |action: &str, set: &dyn Fn(&mut RuleConfig)| {
+        let mut config = config("r", "/x", action);
+        set(&mut config);
+        config
+    };
+    let some = |text: &str| Some(text.to_owned());
+    for (rule, key, message) in [
+        (with("scale", &|_| {}), "factor", "needs a factor"),
+        (
+            with("scale", &|rule| rule.factor = some("x")),
+            "factor",
+            "`x` is not a factor",
+        ),
+        (
+            with("scale", &|rule| rule.factor = some("0")),
+            "factor",
+            "`0` is not a factor",
+        ),
+        (
+            with("scale", &|rule| rule.factor = some("-2")),
+            "factor",
+            "`-2` is not a factor",
+        ),
+        (
+            with("scale", &|rule| rule.factor = some("1.0")),
+            "factor",
+            "`1.0` is not a factor",
+        ),
+        (
+            with("parts", &|_| {}),
+            "pattern",
+            "needs a regular expression",
+        ),
+        (
+            with("parts", &|rule| rule.pattern = some("a(")),
+            "pattern",
+            "unclosed group",
+        ),
+        (
+            with("parts", &|rule| rule.pattern = some("ab")),
+            "pattern",
+            "it has no group",
+        ),
+        (
+            with("tolerance", &|rule| rule.within = some("2 s")),
+            "within",
+            "`2 s` is not a duration",
+        ),
+        (
+            with("tolerance", &|rule| rule.within = some("-2s")),
+            "within",
+            "`-2s` is not a duration",
+        ),
+        (
+            with("tolerance", &|rule| {
+                rule.within = some("2s");
+                rule.absolute = some("1");
+            }),
+            "absolute",
+            "more than one bound",
+        ),
+        (
+            with("key", &|rule| {
+                rule.field = some("a");
+                rule.fields = vec!["b".to_owned()];
+            }),
+            "fields",
+            "both `field` and `fields`",
+        ),
+        (
+            with("key", &|rule| {
+                rule.fields = vec!["a".to_owned(), String::new()];
+            }),
+            "fields",
+            "needs the field",
+        ),
+        (
+            with("ignore", &|rule| rule.pattern = some("(a)")),
+            "pattern",
+            "no meaning",
+        ),
+    ] {
+        let found = errors(&[rule]);
+        let [(0, its, text)] = &*found else {
+            panic!("{key}, {message}: {found:?}");
+        };
+        assert_eq!(its, key, "{text}");
+        assert!(text.contains(message), "{text}");
+    }
+}

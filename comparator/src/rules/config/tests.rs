@@ -21,8 +21,12 @@ fn every_key_is_read_into_the_field_of_its_name() {
         explanations: vec!["one".to_owned(), "two".to_owned()],
         kind: its("kind"),
         field: its("field"),
+        fields: vec!["one".to_owned(), "two".to_owned()],
         absolute: its("absolute"),
         relative: its("relative"),
+        within: its("within"),
+        factor: its("factor"),
+        pattern: its("pattern"),
         r#type: its("type"),
         reason: its("reason"),
         owner: its("owner"),
@@ -77,7 +81,7 @@ explanations = ["null_vs_empty", 1]
     assert_eq!(errors[0].hint.as_deref(), Some("did you mean `path`?"));
     assert_eq!(
         errors[1].hint.as_deref(),
-        Some("use one of ignore, accept, unordered, key, tolerance, as, mask")
+        Some("use one of ignore, accept, unordered, key, tolerance, scale, parts, as, mask")
     );
     assert_eq!(
         errors[3].hint.as_deref(),

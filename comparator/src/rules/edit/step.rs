@@ -32,6 +32,10 @@ impl Edit<'_> {
             | Action::Accept(..)
             | Action::Absolute(_)
             | Action::Relative(_)
+            | Action::Within(_)
+            | Action::Scale(_)
+            | Action::Parts(_)
+            | Action::Json
             | Action::Timestamp
             | Action::Uuid
             | Action::Mask => Ok(()),
