@@ -10,11 +10,12 @@
 //! - [`noise`] distinguishes what differs by chance from what differs, by asking both services once more.
 //! - [`seal`] makes a changed byte of a document visible.
 //! - [`decision`] derives pass, fail or undecided from the counts and [`noise`], by the [`bounds`] that follow from them.
-//! - [`groups`] counts findings by what they have in common.
+//! - [`groups`] counts findings by what they have in common; [`causes`] are what many groups have in common.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
 
 pub mod bounds;
+pub mod causes;
 mod charset;
 mod collect;
 pub mod comparator;

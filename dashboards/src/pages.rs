@@ -20,8 +20,8 @@ use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, targets, version,
 };
 use crate::view::{
-    CauseName, ClientsView, Completeness, Decided, DecisionView, Equal, Headline, MismatchView,
-    ReportView, Room, Status, Tone, Weight, not_compared,
+    CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, Headline,
+    MismatchView, ReportView, Room, Status, Tone, Weight, extent, not_compared,
 };
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.

@@ -39,7 +39,9 @@ pub use listed::{decision_page, place};
 pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
-pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportView, not_compared};
+pub(crate) use report::{
+    Cause, CauseName, ClientsView, Entry, Group, Headline, ReportView, extent, not_compared,
+};
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;

@@ -85,3 +85,26 @@ vocabulary! {
         ByteOrderMark = "byte_order_mark" => "a byte order mark on one side only",
     }
 }
+
+impl Explanation {
+    /// Whether both sides are the same value and only its spelling differs, so that nothing is lost. Letter case is no
+    /// spelling: programs compare words with it.
+    pub const fn is_spelling(self) -> bool {
+        matches!(
+            self,
+            Self::SameInstant
+                | Self::SameDuration
+                | Self::EqualDecimal
+                | Self::SameUuid
+                | Self::SameBytes
+                | Self::UnicodeNfc
+                | Self::WhitespaceOnly
+        )
+    }
+
+    /// Whether two values may fit it although they have nothing to do with each other, each time anew. So it says where to look, and
+    /// excuses nothing.
+    pub const fn may_be_chance(self) -> bool {
+        matches!(self, Self::Moved)
+    }
+}

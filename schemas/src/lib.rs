@@ -34,6 +34,7 @@ pub mod report;
 pub mod route;
 pub mod sampling;
 pub mod secret;
+pub mod severity;
 pub mod side;
 pub mod spelling;
 pub mod sqlite;

@@ -1,5 +1,8 @@
 //! The report document, the same whatever store it was read from.
 
+mod cause;
+
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
@@ -13,11 +16,14 @@ use crate::evidence::{
 };
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
+use crate::severity::Severity;
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 use crate::watermark::InstanceWatermark;
+
+pub use self::cause::CauseReport;
 
 /// Name and version of the report document.
 pub const REPORT_SCHEMA: &str = "parity.report/v1";
@@ -79,10 +85,11 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
-    /// What several of the groups that count share. Absent in documents of older programs.
+    /// What several of the groups that count share: the gravest first, then the most frequent. Absent in documents of older
+    /// programs.
     #[serde(default)]
     pub causes: Vec<CauseReport>,
-    /// Most frequent first. Those with the very same exchanges are one.
+    /// The gravest first, then the most frequent. Those with the very same exchanges are one.
     pub groups: Vec<GroupReport>,
     /// How many mismatches had exactly the same groups, by route and groups. Not all mismatches are in a set. Absent in
     /// documents of older programs.
@@ -182,6 +189,9 @@ pub struct GroupReport {
     pub pattern: String,
     /// How the sides differ.
     pub kind: Kind,
+    /// How grave that is. Of those in `also` none is graver. Absent in documents of older programs.
+    #[serde(default)]
+    pub severity: Severity,
     /// How near they are.
     pub explanation: Option<Explanation>,
     /// What kind of values both sides have, such as `uuid→uuid`. Empty in documents of older programs.
@@ -299,9 +309,29 @@ impl Member<'_> {
     pub fn hint(&self) -> Option<Explanation> {
         self.explanation.filter(|_| self.against == 0)
     }
+
+    /// The status codes of legacy and candidate.
+    pub fn codes(&self) -> (u16, u16) {
+        (self.group.legacy_status, self.group.candidate_status)
+    }
+
+    /// How grave it is.
+    pub fn severity(&self) -> Severity {
+        Severity::of(self.part, self.kind, self.hint(), self.codes())
+    }
 }
 
 impl GroupReport {
+    /// The order of every list of groups: the gravest first, then the most frequent.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let by_count = other.count.cmp(&self.count);
+        self.severity
+            .cmp(&other.severity)
+            .then(by_count)
+            .then_with(|| self.route.cmp(&other.route))
+            .then_with(|| self.fingerprint.cmp(&other.fingerprint))
+    }
+
     /// Itself and those with the same exchanges.
     pub fn members(&self) -> impl Iterator<Item = Member<'_>> {
         let itself = Member {
@@ -373,28 +403,6 @@ impl Report {
             sets: self.sets.clone(),
         })
     }
-}
-
-/// What several groups share: one explanation, or one header that differs in one way. No group is in two causes, and one
-/// that is in a cause is so with all that coincides with it and counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CauseReport {
-    /// How near the sides are in all of them.
-    pub explanation: Option<Explanation>,
-    /// With `pattern` and `kind`: the one field that differs, where that is what they share.
-    pub part: Option<Part>,
-    /// The field's name.
-    pub pattern: Option<String>,
-    /// How it differs.
-    pub kind: Option<Kind>,
-    /// Routes that it is found on.
-    pub routes: u64,
-    /// How often it is found: once for each mismatch and group.
-    pub findings: u64,
-    /// Mismatches that it is found in, at least: one may be in several of the groups.
-    pub at_least: u64,
-    /// The groups, the most frequent first.
-    pub fingerprints: Vec<String>,
 }
 
 /// The two values of one finding, redacted.

@@ -5,7 +5,6 @@
 
 mod assemble;
 mod carry;
-mod causes;
 mod charged;
 mod clickhouse;
 mod conditions;
@@ -30,7 +29,6 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
-pub use self::causes::causes;
 pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };

@@ -131,18 +131,24 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
     let at_least = cause["at_least"].as_u64().expect("a count");
     assert!((9..=30).contains(&at_least), "{cause}");
 
+    // Every mismatch is in a set, so the number of answers is known.
+    assert_eq!(cause["at_most"], at_least, "{cause}");
+    assert_eq!(cause["severity"], "near", "{cause}");
+
     let text = place.run(&["report"]).stdout;
     let lines: Vec<&str> = text.lines().collect();
+    let heading = format!("DIFFERENCES (1 cause of {groups} groups)");
     let title = lines
         .iter()
-        .position(|line| line.starts_with("CAUSES (1, of "))
-        .unwrap_or_else(|| panic!("no causes in\n{text}"));
-    let findings = cause["findings"].as_u64().expect("a count");
+        .position(|line| *line == heading)
+        .unwrap_or_else(|| panic!("no {heading} in\n{text}"));
     assert_eq!(
         lines[title + 1],
-        format!("{findings:>6} × null_vs_empty: null on one side, empty on the other")
+        format!(
+            "{at_least:>6} × null_vs_empty: null on one side, empty on the other; has another type"
+        )
     );
-    let scope = format!("         {groups} groups on 3 routes, in {at_least} answers at least, ");
+    let scope = format!("         {groups} groups on 3 routes, ");
     assert!(lines[title + 2].starts_with(&scope), "{text}");
     let end = lines.iter().skip(title).position(|line| line.is_empty());
     // With the line that says how to accept it.
@@ -151,14 +157,101 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
         text.contains("explanations = [\"null_vs_empty\"]"),
         "{text}"
     );
-    assert!(!text.contains("DIFFERENCES"), "{text}");
     for cell in [
-        format!("<td>{findings}</td>"),
-        format!("<td>{at_least}</td>"),
+        format!("<td>{at_least}</td><td>3 routes</td>"),
+        format!("<summary>{groups} groups on 3 routes"),
     ] {
         assert!(page.contains(&cell), "{cell} is not in\n{page}");
     }
-    assert!(!page.contains("<h2>Differences</h2>"), "{page}");
+}
+
+/// A rewrite that sends one header too many and prints dates in another way, and computes one amount wrongly.
+fn shop(
+    headers: &'static [(&'static str, &'static str)],
+    at: &'static str,
+    total: &'static str,
+) -> Service {
+    Service::start(move |request| {
+        let body = match request.target.as_str() {
+            "/orders" => format!("{{\"items\":[{{\"updated_at\":\"{at}\"}}]}}"),
+            "/total" => format!("{{\"total\":\"{total}\"}}"),
+            _ => format!("{{\"updated_at\":\"{at}\"}}"),
+        };
+        let answer = Answer::json(body);
+        headers
+            .iter()
+            .fold(answer, |answer, (name, value)| answer.header(name, value))
+    })
+}
+
+#[test]
+fn a_header_on_all_routes_is_one_cause_and_a_wrong_amount_stands_first() {
+    let place = Place::new();
+    let legacy = shop(&[], "2026-03-01T09:30:12.12Z", "12.50");
+    let candidate = shop(&[("x-frame", "rust")], "2026-03-01T09:30:12.120Z", "12.49");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for path in ["/orders", "/orders", "/account", "/account", "/total"] {
+        mirror.get(path);
+    }
+    mirror.settled(5);
+    let page = mirror.ask("/").text();
+    let served = mirror.ask("/api/v1/report").json();
+    mirror.stop();
+    let report = place.report().0;
+    let causes = report["causes"].as_array().expect("a list");
+    let told = causes.iter().map(|cause| {
+        let of = ["severity", "pattern", "routes", "at_least", "at_most"].map(|key| &cause[key]);
+        serde_json::json!(of)
+    });
+    assert_eq!(
+        told.collect::<serde_json::Value>(),
+        serde_json::json!([
+            ["header", "x-frame", 3, 5, 5],
+            ["format", "/**/updated_at", 2, 4, 4]
+        ])
+    );
+    assert_eq!(served["causes"], report["causes"]);
+    assert_eq!(served["groups"], report["groups"]);
+    let first = &report["groups"][0];
+    assert_eq!(
+        (&first["severity"], &first["pattern"]),
+        (&"body".into(), &"/total".into())
+    );
+
+    let text = place.run(&["report"]).stdout;
+    let order = |shown: &str, wanted: &[&str]| {
+        let at: Vec<usize> = wanted
+            .iter()
+            .map(|text| {
+                shown
+                    .find(text)
+                    .unwrap_or_else(|| panic!("no {text} in\n{shown}"))
+            })
+            .collect();
+        assert!(at.is_sorted(), "{shown}");
+    };
+    order(
+        &text,
+        &[
+            "DIFFERENCES (1 cause of 3 groups, 1 other group)",
+            "     1 × GET /total  body /total  has another value",
+            "     5 × header x-frame  is only in the candidate  (absent) → hmac:",
+            "GET /account · GET /orders · GET /total",
+            "ONLY SPELT IN ANOTHER WAY (1 cause of 2 groups)",
+            "     4 × body /**/updated_at  has another value",
+        ],
+    );
+    assert!(!text.contains("also "), "{text}");
+    order(
+        &page,
+        &[
+            "<h2>Differences</h2>",
+            "12.49",
+            "<code>x-frame</code>",
+            "<h2>Only spelt in another way</h2>",
+            "<code>/**/updated_at</code>",
+        ],
+    );
 }
 
 #[test]

@@ -67,7 +67,9 @@ fn steady(text: &str) -> String {
             "{classes:?}"
         );
         let varies = example.iter().any(|word| line.starts_with(word));
-        if varies || line.contains(" mismatches: ") {
+        if let Some((mismatches, _)) = line.split_once(" mismatches: ") {
+            out.push_str(mismatches);
+        } else if varies {
             out.push_str(&without_numbers(line));
         } else {
             out.push_str(line);

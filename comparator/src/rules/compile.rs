@@ -226,8 +226,8 @@ impl Check<'_> {
             );
             return None;
         }
-        let never = config::NEVER_ACCEPTED.as_str();
-        if words.iter().any(|word| word == never) {
+        let chance = |word: &String| word.parse().is_ok_and(Explanation::may_be_chance);
+        if let Some(never) = words.iter().find(|word| chance(word)) {
             self.error(
                 "explanations",
                 format!("`{never}` cannot be accepted: it is known only when all is compared, and may be chance"),

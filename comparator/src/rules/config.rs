@@ -238,17 +238,14 @@ pub(super) fn kinds() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.as_str()).collect()
 }
 
-/// The explanations that a rule can accept.
+/// The explanations that a rule can accept. What may be chance is also known only once all of an answer is compared.
 pub(crate) fn explanations() -> Vec<&'static str> {
     Explanation::ALL
         .iter()
-        .filter(|word| **word != NEVER_ACCEPTED)
+        .filter(|word| !word.may_be_chance())
         .map(|word| word.as_str())
         .collect()
 }
-
-/// What stands elsewhere in an answer is only known once all of it is compared, and it may be chance.
-pub(super) const NEVER_ACCEPTED: Explanation = Explanation::Moved;
 
 impl RuleConfig {
     /// A rule for bodies on every route, with nothing said but these.

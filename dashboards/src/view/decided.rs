@@ -59,7 +59,7 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
     let (decision, absent) = decide(question, found, &standing);
     report.without_noise(&decision);
     let listing = Listing::of(&report, question.thresholds.noise);
-    report.causes = listing.causes_of_all();
+    report.causes = listing.causes();
     Ok(Decided {
         report,
         decision,

@@ -60,16 +60,20 @@ pub(crate) struct Values<'a> {
 impl Difference<'_> {
     /// The explanation with its meaning, and how many mismatches do not have it.
     pub(crate) fn near(&self) -> Option<String> {
-        let explanation = self.explanation?;
-        let meaning = explanation.meaning();
+        let near = explained(self.explanation?);
         Some(match self.against {
-            0 => format!("{explanation}: {meaning}"),
+            0 => near,
             against => format!(
-                "{explanation}: {meaning}; perhaps by chance, for {} at the same place have no such explanation",
+                "{near}; perhaps by chance, for {} at the same place have no such explanation",
                 grouped(against)
             ),
         })
     }
+}
+
+/// An explanation with its meaning.
+pub(super) fn explained(explanation: Explanation) -> String {
+    format!("{explanation}: {}", explanation.meaning())
 }
 
 impl<'a> Difference<'a> {

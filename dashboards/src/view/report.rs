@@ -17,7 +17,7 @@ use super::listing::Listing;
 use super::noise::{ExcusedColumns, NoiseView};
 use super::words::{classes, grouped, plural, rate};
 use super::{Decided, Tone};
-pub(crate) use differing::{Cause, CauseName, Differing, Group};
+pub(crate) use differing::{Cause, CauseName, Differing, Entry, Group, extent};
 
 /// A report with the decision on it.
 #[derive(Clone, Copy)]

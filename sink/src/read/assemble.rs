@@ -19,7 +19,6 @@ use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
 
 use super::Selection;
-use super::causes::causes;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
@@ -434,7 +433,8 @@ impl Sums {
             excused: Excused::default(),
             counts,
             routes: routes(self.routes),
-            causes: causes(&groups),
+            // Which groups count is not known before a decision.
+            causes: Vec::new(),
             groups,
             sets: self.sets.into_evidence(),
             noise: Vec::new(),

@@ -18,7 +18,7 @@ use parity_schemas::tally::{Group, GroupTally};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
-use self::coinciding::coinciding;
+use self::coinciding::{coinciding, severity};
 pub(super) use self::spread::{SUMS, Spread, Sum};
 use super::hints::Hints;
 use crate::error::StoreError;
@@ -179,7 +179,7 @@ impl Groups {
         }
     }
 
-    /// The groups of the report of this window, most frequent first; `example` fetches a mismatch by its id.
+    /// The groups of the report of this window, the gravest first; `example` fetches a mismatch by its id.
     pub(super) fn into_reports(
         self,
         window: Option<Window>,
@@ -191,17 +191,11 @@ impl Groups {
             for sums in groups.values() {
                 hints.add(&sums.group, sums.count);
             }
-            for (first, others) in coinciding(groups.into_values()) {
+            for (first, others) in coinciding(groups.into_values(), &hints) {
                 reports.push(first.into_report(&route, others, (&hints, window), &mut example)?);
             }
         }
-        reports.sort_unstable_by(|one: &GroupReport, other| {
-            (other.count, &one.route, &one.fingerprint).cmp(&(
-                one.count,
-                &other.route,
-                &other.fingerprint,
-            ))
-        });
+        reports.sort_unstable_by(GroupReport::order);
         Ok(reports)
     }
 }
@@ -300,6 +294,7 @@ impl Sums {
                 explanation: other.group.explanation,
             })
             .collect();
+        let severity = severity(&self.group, hints);
         Ok(GroupReport {
             example: shown(&self.group),
             against: hints.against(&self.group),
@@ -311,6 +306,7 @@ impl Sums {
             part: self.group.part,
             pattern: self.group.pattern,
             kind: self.group.kind,
+            severity,
             explanation: self.group.explanation,
             legacy_status: self.group.legacy_status,
             candidate_status: self.group.candidate_status,

@@ -1,7 +1,8 @@
-//! Differences: first the causes, then the groups without a common cause.
+//! Differences: causes and groups in one list, then what is only spelt in another way, and what does not count.
 
 use std::fmt::Write;
 
+use parity_schemas::verdict::Explanation;
 use parity_schemas::visible::visible_value;
 
 use super::more;
@@ -9,13 +10,12 @@ use crate::terminal::{
     BOLD, CANDIDATE, DIM, LEGACY, MAX_VALUE_CHARS, place, signed, styled, unsigned,
 };
 use crate::view::words::{grouped, plural, shown};
-use crate::view::{Cause, CauseName, Group, Ink, ReportView, Room, Values};
+use crate::view::{Cause, CauseName, Entry, Group, Ink, ReportView, Room, Values, extent};
 
-/// Causes and groups listed, about a screen. Further ones are only counted.
-const MAX_CAUSES: usize = 20;
-const MAX_GROUPS: usize = 30;
-/// Groups listed that do not count.
-const MAX_TRANSIENT: usize = 10;
+/// Causes and groups listed, about two screens. Further ones are only counted.
+const MAX_ENTRIES: usize = 40;
+/// Entries listed in one line each: what is only spelt in another way, and what does not count.
+const MAX_SHORT: usize = 10;
 /// Groups shown of a cause: enough to see what they have in common, in fewer lines than two groups take.
 const MAX_PLACES: usize = 5;
 /// Groups shown that coincide with another one.
@@ -33,40 +33,39 @@ const SHORT_VALUE_CHARS: usize = 32;
 
 pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let differing = view.differing();
-    let (causes, rest) = (&differing.causes, &differing.groups);
-    if !causes.is_empty() {
-        let groups = differing.of - rest.len() as u64;
-        let groups = plural(groups, "group", "groups");
-        let title = format!("CAUSES ({}, of {groups})", causes.len());
+    let entries = &differing.entries;
+    if !entries.is_empty() {
+        let title = format!("DIFFERENCES ({})", extent(entries));
         writeln!(out, "\n{}", styled(BOLD, title))?;
-        for cause in causes.iter().take(MAX_CAUSES) {
-            write_cause(out, cause)?;
+        for entry in entries.iter().take(MAX_ENTRIES) {
+            match entry {
+                Entry::Cause(cause) => write_cause(out, cause)?,
+                Entry::Group(group) => write_group(out, group)?,
+            }
         }
-        more(out, causes.len(), MAX_CAUSES, "causes")?;
+        more(out, entries.len(), MAX_ENTRIES, "causes and groups")?;
     }
-    if !rest.is_empty() {
-        let count = rest.len() as u64;
-        let count = if causes.is_empty() {
-            plural(count, "group", "groups")
-        } else {
-            plural(count, "other group", "other groups")
-        };
-        let title = format!("DIFFERENCES ({count})");
+    let spelt = &differing.spelt;
+    if !spelt.is_empty() {
+        let title = format!("ONLY SPELT IN ANOTHER WAY ({})", extent(spelt));
         writeln!(out, "\n{}", styled(BOLD, title))?;
-        for group in rest.iter().take(MAX_GROUPS) {
-            write_group(out, group)?;
+        for entry in spelt.iter().take(MAX_SHORT) {
+            match entry {
+                Entry::Cause(cause) => write_short_cause(out, cause)?,
+                Entry::Group(group) => write_short_group(out, group)?,
+            }
         }
-        more(out, rest.len(), MAX_GROUPS, "groups")?;
+        more(out, spelt.len(), MAX_SHORT, "causes and groups")?;
     }
     let transient = &differing.transient;
     if !transient.is_empty() {
         let count = plural(transient.len() as u64, "group", "groups");
         let title = format!("TRANSIENT ({count}; the data changed, they do not count)");
         writeln!(out, "\n{}", styled(BOLD, title))?;
-        for group in transient.iter().take(MAX_TRANSIENT) {
-            write_transient(out, group)?;
+        for group in transient.iter().take(MAX_SHORT) {
+            write_short_group(out, group)?;
         }
-        more(out, transient.len(), MAX_TRANSIENT, "groups")?;
+        more(out, transient.len(), MAX_SHORT, "groups")?;
     }
     if let Some(hint) = differing.hint {
         writeln!(out, "{}", styled(DIM, hint))?;
@@ -74,54 +73,56 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
     Ok(())
 }
 
-fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
-    let (report, members) = (cause.report, &cause.members);
-    let name = match cause.name {
-        CauseName::Field(field, kind) => {
+/// What the groups of a cause share, in one line.
+fn name(cause: &Cause<'_>) -> String {
+    match cause.name {
+        CauseName::Status(legacy, candidate) => {
+            let codes = format!(
+                "{} → {}",
+                styled(LEGACY, legacy),
+                styled(CANDIDATE, candidate)
+            );
+            format!("{}  {codes}", styled(BOLD, "status"))
+        }
+        CauseName::Place(field, kind) => {
             let name = styled(BOLD, place(field));
-            format!("{name}  {}{}", kind.meaning(), values(cause.example()))
+            let values = values(cause.only_values());
+            format!("{name}  {}{values}", kind.meaning())
         }
-        CauseName::Explanation(explanation) => {
-            format!("{}: {}", styled(BOLD, explanation), explanation.meaning())
+        CauseName::Explanation(explanation, kind) => {
+            let name = styled(BOLD, explanation);
+            format!("{name}: {}; {}", explanation.meaning(), kind.meaning())
         }
-    };
-    let count = format!("{:>6}", grouped(report.findings));
-    writeln!(out, "{} × {name}", styled(BOLD, count))?;
-    let mut scope = plural(members.len() as u64, "group", "groups");
-    match (report.routes, members.first()) {
-        (1, Some(member)) => write!(scope, " of {}", shown(&member.group.route))?,
-        (routes, _) => write!(scope, " on {} routes", grouped(routes))?,
     }
-    if report.at_least < report.findings {
-        let least = grouped(report.at_least);
-        write!(scope, ", in {least} answers at least")?;
-    }
-    if let Some(classes) = cause.classes() {
-        write!(scope, ", {classes}")?;
-    }
-    if let Some(target) = cause.example().and_then(|values| values.target) {
+}
+
+fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
+    let count = styled(BOLD, format_args!("{:>6}", cause.count()));
+    writeln!(out, "{count} × {}", name(cause))?;
+    let mut scope = cause.scope();
+    if let Some(target) = cause.examples().next().and_then(|values| values.target) {
         write!(scope, ", for example {}", shown(target))?;
     }
     writeln!(out, "         {}", styled(DIM, scope))?;
-    if matches!(cause.name, CauseName::Field(..)) {
+    if let Some(near) = cause.near() {
+        writeln!(out, "         {near}")?;
+    }
+    if cause.is_of_routes() {
         return write_routes(out, cause);
     }
-    for member in members.iter().take(MAX_PLACES) {
-        let route = if report.routes > 1 {
-            format!("{}  ", shown(&member.group.route))
-        } else {
-            String::new()
-        };
+    for member in cause.members.iter().take(MAX_PLACES) {
+        let difference = &member.difference;
+        let route = shown(&member.group.route);
         writeln!(
             out,
-            "         {:>6} × {route}{}{}",
+            "         {:>6} × {route}  {}{}",
             grouped(member.group.count),
-            place(member.difference.place),
-            values(member.difference.values.as_ref())
+            place(difference.place),
+            values(difference.values.as_ref())
         )?;
     }
-    if members.len() > MAX_PLACES {
-        let hidden = (members.len() - MAX_PLACES) as u64;
+    if cause.members.len() > MAX_PLACES {
+        let hidden = (cause.members.len() - MAX_PLACES) as u64;
         let hidden = plural(hidden, "more group", "more groups");
         let line = styled(DIM, format_args!("… and {hidden}; --output json has all"));
         writeln!(out, "         {line}")?;
@@ -129,7 +130,7 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-/// Where one field differs. Its place and values have been printed already.
+/// Where a field differs. Its place and values have been printed already.
 fn write_routes(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     let mut routes: Vec<&str> = Vec::new();
     for member in &cause.members {
@@ -144,6 +145,14 @@ fn write_routes(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
         line.push(format!("… and {hidden} more"));
     }
     writeln!(out, "         {}", line.join(" · "))
+}
+
+/// A cause in one line: its name and where it is.
+fn write_short_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
+    let count = cause.count();
+    let near = word(cause.explanation());
+    let scope = styled(DIM, cause.scope());
+    writeln!(out, "{count:>6} × {}{near}  {scope}", name(cause))
 }
 
 fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
@@ -208,12 +217,22 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-/// A group that does not count, in one line.
-fn write_transient(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
+/// An explanation without its meaning, to follow something.
+fn word(explanation: Option<Explanation>) -> String {
+    explanation.map_or(String::new(), |explanation| format!("  {explanation}"))
+}
+
+/// A group in one line.
+fn write_short_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
     let difference = &group.difference;
+    let near = word(difference.explanation.filter(|_| difference.against == 0));
+    let also = match group.also.len() {
+        0 => String::new(),
+        more => styled(DIM, format_args!("  and {more} more in the same answers")),
+    };
     writeln!(
         out,
-        "{:>6} × {}  {}  {}{}",
+        "{:>6} × {}  {}  {}{}{near}{also}",
         group.count(),
         shown(&group.report.route),
         place(difference.place),

@@ -1,11 +1,15 @@
 //! Reports in one line an entry, and what is listed of them.
 
-use parity_schemas::evidence::{Decision, Thresholds};
+mod causes;
+
+use parity_schemas::evidence::{Decision, SetEvidence, Thresholds, Window};
 use parity_schemas::noise::{Excused, NoiseGroup};
 use parity_schemas::recheck::EvidenceCounts;
-use parity_schemas::report::GroupExample;
+use parity_schemas::report::{CoincidingGroup, GroupExample, RouteReport};
+use parity_schemas::severity::Severity;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Kind, Part};
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
@@ -61,6 +65,7 @@ fn report(lines: &[&str]) -> Report {
             part: first.part,
             pattern: first.pattern,
             kind: first.kind,
+            severity: Severity::Body,
             explanation: None,
             shape: first.shape,
             against: 0,
@@ -124,6 +129,32 @@ fn empty() -> Report {
         "instances": [], "routes": [], "groups": [], "rules": []
     }))
     .expect("a report")
+}
+
+/// So many mismatches had exactly these groups.
+fn set(fingerprints: &[&str], count: u64) -> SetEvidence {
+    SetEvidence {
+        route: "GET /a".to_owned(),
+        fingerprints: fingerprints.iter().map(|&name| name.to_owned()).collect(),
+        classes: [(MismatchClass::Confirmed, count)].into(),
+        never_asked: 0,
+    }
+}
+
+/// The route of all groups, with so many mismatches.
+fn route(mismatch: u64) -> RouteReport {
+    serde_json::from_value(serde_json::json!({
+        "route": "GET /a", "received": mismatch, "match": 0, "mismatch": mismatch, "not_compared": {}, "legacy_us": {},
+        "candidate_us": {}
+    }))
+    .expect("a route")
+}
+
+fn window() -> Window {
+    Window {
+        from: Timestamp::default(),
+        to: Timestamp::default(),
+    }
 }
 
 /// `COUNT PATTERN SHAPES+ALSO…` of each entry, `≥` if there may be more.
@@ -199,12 +230,6 @@ fn a_place_that_stands_for_several_has_the_least_count_that_is_known() {
         ["≥500 /items/*/note word8→word8=500,word8→word16=300"]
     );
     let mut known = report(&lines);
-    let set = |fingerprints: &[&str], count| SetEvidence {
-        route: "GET /a".to_owned(),
-        fingerprints: fingerprints.iter().map(|&name| name.to_owned()).collect(),
-        classes: [(MismatchClass::Confirmed, count)].into(),
-        never_asked: 0,
-    };
     known.sets = vec![
         set(&["0.0"], 400),
         set(&["0.0", "1.0"], 100),
@@ -245,29 +270,6 @@ fn noise_is_never_folded_with_what_is_none_and_transient_is_apart() {
         ]
     );
     assert_eq!(listing.transient.len(), 2);
-}
-
-#[test]
-fn a_cause_covers_every_shape_and_no_noise() {
-    let mut known = report(&[
-        "50 /a integer→integer confirmed",
-        "40 /a integer→decimal confirmed",
-        "30 /b integer→integer confirmed",
-        "20 /c uuid→uuid noise!",
-    ]);
-    for group in &mut known.groups {
-        group.explanation = Some(Explanation::Rounded);
-    }
-    for noise in &mut known.noise {
-        noise.group.explanation = Some(Explanation::Rounded);
-    }
-    let listing = Listing::of(&known, NoiseUse::Use);
-    let causes = listing.causes_of_all();
-    assert_eq!(causes.len(), 1);
-    assert_eq!(causes[0].fingerprints, ["0.0", "1.0", "2.0"]);
-    assert_eq!((causes[0].findings, causes[0].at_least), (120, 90));
-    let (named, rest) = listing.by_cause();
-    assert_eq!((named[0].1.len(), rest.len()), (2, 0));
 }
 
 #[test]
@@ -313,6 +315,8 @@ fn captured_text_is_harmless_in_every_list() {
         "40 /x B noise!",
         "30 /y A confirmed",
         "20 /y B confirmed",
+        "10 /p/z A confirmed",
+        "10 /q/z A confirmed",
     ]);
     for (index, group) in known.groups.iter_mut().enumerate() {
         hostile[index % 3].clone_into(&mut group.shape);
@@ -323,10 +327,7 @@ fn captured_text_is_harmless_in_every_list() {
         noise.group.pattern.push_str("<script>\u{1b}]0;x\u{7}");
         noise.route.push_str("<script>\u{1b}");
     }
-    known.window = Some(parity_schemas::evidence::Window {
-        from: Timestamp::default(),
-        to: Timestamp::default(),
-    });
+    known.window = Some(window());
     let decision = decision();
     let listing = Listing::of(&known, NoiseUse::Use);
     let decided = Decided {
@@ -338,6 +339,7 @@ fn captured_text_is_harmless_in_every_list() {
     let text = crate::terminal::report(&decided);
     let plain = anstream::adapter::strip_str(&text).to_string();
     assert!(plain.contains("of unknown shape"), "{plain}");
+    assert!(plain.contains("body /**/z<script>"), "a cause: {plain}");
     assert!(
         !plain.contains(['\u{7}', '\u{202e}']) && !text.contains("\u{1b}]"),
         "{plain}"

@@ -1,71 +1,136 @@
-//! What differs: causes, groups without a common cause, and groups that do not count.
+//! What differs: causes and groups without a common cause in one list, the gravest first; then what is only spelt in another
+//! way; and groups that do not count.
+
+use std::cmp::Reverse;
 
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CauseReport, GroupReport};
-use parity_schemas::verdict::{Explanation, Kind};
+use parity_schemas::severity::Severity;
+use parity_schemas::verdict::{Explanation, Kind, Part};
 
-use crate::view::difference::{Difference, Place, Values};
+use crate::view::difference::{Difference, Place, Values, explained};
 use crate::view::listing::{Folded, Listing};
 use crate::view::noise::shapes;
-use crate::view::words::{classes, grouped};
+use crate::view::words::{classes, grouped, plural, shown};
 
-/// Differences: first the causes that several groups share; then the groups without a common cause.
+/// Differences. Everything the gravest first, then the most frequent.
 pub(crate) struct Differing<'a> {
-    /// The most frequent first.
-    pub(crate) causes: Vec<Cause<'a>>,
-    /// Groups that belong to no cause, the most frequent first.
-    pub(crate) groups: Vec<Group<'a>>,
-    /// How many groups count, with and without a cause.
-    pub(crate) of: u64,
+    /// What may break a client, or is at least similar only.
+    pub(crate) entries: Vec<Entry<'a>>,
+    /// What is only spelt in another way.
+    pub(crate) spelt: Vec<Entry<'a>>,
     /// Groups that do not count: all of their mismatches are transient.
     pub(crate) transient: Vec<Group<'a>>,
     /// How to accept what is meant to differ. Only where all mismatches at a place have the same explanation.
     pub(crate) hint: Option<String>,
 }
 
-impl<'a> Differing<'a> {
-    /// Of the groups as they are listed.
-    pub(super) fn of(listing: &'a Listing) -> Self {
-        let (causes, rest) = listing.by_cause();
-        let groups = listing.counting.iter().map(|folded| &folded.group);
-        let mut members = groups.flat_map(GroupReport::members);
-        Self {
-            of: listing.counting.len() as u64,
-            causes: causes
-                .into_iter()
-                .filter_map(|(cause, members)| {
-                    let members = members.into_iter().map(|member| Member {
-                        group: member.group,
-                        classes: member.classes,
-                        difference: member.into(),
-                    });
-                    Cause::of(cause, members.collect())
-                })
-                .collect(),
-            groups: rest.into_iter().map(Group::from).collect(),
-            transient: listing.transient.iter().map(Group::from).collect(),
-            hint: members.find_map(|member| member.hint()).map(hint),
+/// What is told at once.
+pub(crate) enum Entry<'a> {
+    /// What several groups share.
+    Cause(Cause<'a>),
+    /// A group that belongs to no cause.
+    Group(Box<Group<'a>>),
+}
+
+impl Entry<'_> {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Cause(cause) => cause.report.severity,
+            Self::Group(group) => group.report.severity,
+        }
+    }
+
+    /// An explanation of what is told here, not of what only follows from it, and one that a rule can accept.
+    fn hint(&self) -> Option<Explanation> {
+        let hint = match self {
+            Self::Cause(cause) => cause.report.explanation,
+            Self::Group(group) if group.report.part == Part::Status => None,
+            Self::Group(group) => group.report.members().find_map(|member| member.hint()),
+        };
+        hint.filter(|explanation| !explanation.may_be_chance())
+    }
+
+    /// Mismatches that are known.
+    fn at_least(&self) -> u64 {
+        match self {
+            Self::Cause(cause) => cause.report.at_least,
+            Self::Group(group) => group.report.count,
         }
     }
 }
 
-/// What several groups share. Its count is that of its findings. An answer may be in several of the groups, so the number of
-/// answers is only known as a lower bound, which is shown, too.
+impl<'a> Differing<'a> {
+    /// Of the groups as they are listed.
+    pub(super) fn of(listing: &'a Listing) -> Self {
+        let causes = listing
+            .by_cause()
+            .into_iter()
+            .filter_map(|(cause, members)| {
+                let members = members.into_iter().map(|member| Member {
+                    group: member.group,
+                    classes: member.classes,
+                    difference: member.into(),
+                });
+                Cause::of(cause, members.collect()).map(Entry::Cause)
+            });
+        let rest = listing.rest.iter().map(Group::from);
+        let rest = rest.map(|group| Entry::Group(Box::new(group)));
+        let mut entries: Vec<Entry<'a>> = causes.chain(rest).collect();
+        // Stable: of two that are alike, a cause comes before a group.
+        entries.sort_by_key(|entry| (entry.severity(), Reverse(entry.at_least())));
+        let format = entries.partition_point(|entry| entry.severity() < Severity::Format);
+        let hint = entries.iter().find_map(Entry::hint).map(hint);
+        Self {
+            hint,
+            spelt: entries.split_off(format),
+            entries,
+            transient: listing.transient.iter().map(Group::from).collect(),
+        }
+    }
+}
+
+/// How many causes and groups these are, in words.
+pub(crate) fn extent(entries: &[Entry<'_>]) -> String {
+    let (mut causes, mut covered, mut groups) = (0, 0, 0);
+    for entry in entries {
+        match entry {
+            Entry::Cause(cause) => {
+                causes += 1;
+                covered += cause.members.len() as u64;
+            }
+            Entry::Group(_) => groups += 1,
+        }
+    }
+    if causes == 0 {
+        return plural(groups, "group", "groups");
+    }
+    let mut text = plural(causes, "cause", "causes");
+    text.extend([" of ", &plural(covered, "group", "groups")]);
+    if groups > 0 {
+        text.extend([", ", &plural(groups, "other group", "other groups")]);
+    }
+    text
+}
+
+/// What several groups share.
 pub(crate) struct Cause<'a> {
     /// What they share.
     pub(crate) name: CauseName<'a>,
-    /// The numbers of findings, answers and routes, in words.
-    pub(crate) report: &'a CauseReport,
+    /// Its numbers.
+    report: &'a CauseReport,
     /// Its groups, the most frequent first.
     pub(crate) members: Vec<Member<'a>>,
 }
 
 /// What the groups of a cause share.
 pub(crate) enum CauseName<'a> {
-    /// One field that differs in one way.
-    Field(Place<'a>, Kind),
+    /// The two status codes.
+    Status(u16, u16),
+    /// A kind of places where something differs in one way.
+    Place(Place<'a>, Kind),
     /// One explanation.
-    Explanation(Explanation),
+    Explanation(Explanation, Kind),
 }
 
 /// A group of a cause.
@@ -81,9 +146,13 @@ pub(crate) struct Member<'a> {
 impl<'a> Cause<'a> {
     /// `None` for a cause without a name, which no report of ours contains.
     fn of(report: &'a CauseReport, members: Vec<Member<'a>>) -> Option<Self> {
-        let name = match (report.part, &report.pattern, report.kind) {
-            (Some(part), Some(path), Some(kind)) => CauseName::Field(Place { part, path }, kind),
-            _ => CauseName::Explanation(report.explanation?),
+        let name = match (
+            report.legacy_status.zip(report.candidate_status),
+            report.part.zip(report.pattern.as_deref()),
+        ) {
+            (Some((legacy, candidate)), _) => CauseName::Status(legacy, candidate),
+            (None, Some((part, path))) => CauseName::Place(Place { part, path }, report.kind?),
+            (None, None) => CauseName::Explanation(report.explanation?, report.kind?),
         };
         Some(Self {
             name,
@@ -92,8 +161,75 @@ impl<'a> Cause<'a> {
         })
     }
 
+    /// How many mismatches, with a sign if there may be more.
+    pub(crate) fn count(&self) -> String {
+        let least = if self.is_exact() { "" } else { "≥" };
+        format!("{least}{}", grouped(self.report.at_least))
+    }
+
+    fn is_exact(&self) -> bool {
+        self.report.at_least >= self.report.at_most
+    }
+
+    /// The explanation that holds at a place.
+    pub(crate) fn explanation(&self) -> Option<Explanation> {
+        let is_place = matches!(self.name, CauseName::Place(..));
+        self.report.explanation.filter(|_| is_place)
+    }
+
+    /// The same with its meaning.
+    pub(crate) fn near(&self) -> Option<String> {
+        self.explanation().map(explained)
+    }
+
+    /// Where it is found: `3 routes`, or the name of the only one.
+    pub(crate) fn routes(&self) -> String {
+        match (self.report.routes, self.members.first()) {
+            (1, Some(member)) => shown(&member.group.route),
+            (routes, _) => format!("{} routes", grouped(routes)),
+        }
+    }
+
+    /// What it covers and what not, in words.
+    pub(crate) fn scope(&self) -> String {
+        let report = self.report;
+        let mut scope = plural(self.members.len() as u64, "group", "groups");
+        let on = if report.routes == 1 { " of " } else { " on " };
+        scope.extend([on, &self.routes()]);
+        if !self.is_exact() {
+            let answers = plural(report.at_most, "answer", "answers");
+            scope.extend([", in up to ", &answers]);
+        }
+        if report.consequences > 0 {
+            let follow = if report.consequences == 1 {
+                "follows"
+            } else {
+                "follow"
+            };
+            let number = grouped(report.consequences);
+            scope.extend([", of which ", &number, " ", follow, " from the status"]);
+        }
+        if report.exceptions > 0 {
+            let others = plural(report.exceptions, "other group", "other groups");
+            scope.extend([", but for ", &others, " "]);
+            scope.push_str(match self.name {
+                CauseName::Explanation(..) => "where it may be chance",
+                _ => "that differ there in another way",
+            });
+        }
+        if let Some(classes) = self.classes() {
+            scope.push_str(", ");
+            if report.findings != report.at_least {
+                let findings = plural(report.findings, "finding", "findings");
+                scope.extend([&findings, ": "]);
+            }
+            scope.push_str(&classes);
+        }
+        scope
+    }
+
     /// Its findings by class, in words; `None` if none was asked again.
-    pub(crate) fn classes(&self) -> Option<String> {
+    fn classes(&self) -> Option<String> {
         let mut sum = ClassCounts::new();
         for member in &self.members {
             add_counts(&mut sum, member.classes);
@@ -101,10 +237,30 @@ impl<'a> Cause<'a> {
         classes(&sum)
     }
 
-    /// The values of the first group that has an example.
-    pub(crate) fn example(&self) -> Option<&Values<'a>> {
-        let mut members = self.members.iter();
-        members.find_map(|member| member.difference.values.as_ref())
+    /// The values, if all of its groups have the same as far as they have an example.
+    pub(crate) fn only_values(&self) -> Option<&Values<'a>> {
+        let mut values = self.examples();
+        let first = values.next()?;
+        let both =
+            |values: &Values<'a>| (values.sides.legacy.clone(), values.sides.candidate.clone());
+        let is_only = values.all(|other| both(other) == both(first));
+        is_only.then_some(first)
+    }
+
+    /// The values of each group that has an example.
+    pub(crate) fn examples(&self) -> impl Iterator<Item = &Values<'a>> {
+        let members = self.members.iter();
+        members.filter_map(|member| member.difference.values.as_ref())
+    }
+
+    /// Whether its groups differ in nothing but their route, which is then all that is to be said of each.
+    pub(crate) fn is_of_routes(&self) -> bool {
+        let is_field = match self.name {
+            CauseName::Place(place, _) => place.part != Part::Body,
+            CauseName::Status(..) => self.report.consequences == 0,
+            CauseName::Explanation(..) => false,
+        };
+        is_field && (self.only_values().is_some() || self.examples().next().is_none())
     }
 }
 

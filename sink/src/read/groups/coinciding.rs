@@ -9,11 +9,13 @@
 use std::collections::HashMap;
 
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::severity::Severity;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 
 use super::Sums;
+use crate::read::hints::Hints;
 
 /// Equal for groups of one route that contain the same exchanges. The times are free, and make an accidental equality
 /// of digests even less likely.
@@ -41,8 +43,11 @@ impl Sums {
     }
 }
 
-/// Groups of one route, each with those that contain the same exchanges; the most informative one comes first.
-pub(super) fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
+/// Groups of one route, each with those that contain the same exchanges; the one that tells most comes first.
+pub(super) fn coinciding(
+    groups: impl Iterator<Item = Sums>,
+    hints: &Hints,
+) -> Vec<(Sums, Vec<Sums>)> {
     let mut told = Vec::new();
     let mut known: HashMap<Exchanges, Vec<Sums>> = HashMap::new();
     for group in groups {
@@ -52,7 +57,9 @@ pub(super) fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<S
         }
     }
     for mut same in known.into_values() {
-        same.sort_unstable_by(|one, other| telling(&one.group).cmp(&telling(&other.group)));
+        same.sort_unstable_by(|one, other| {
+            telling(&one.group, hints).cmp(&telling(&other.group, hints))
+        });
         let mut same = same.into_iter();
         if let Some(first) = same.next() {
             told.push((first, same.collect()));
@@ -61,10 +68,20 @@ pub(super) fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<S
     told
 }
 
-/// Sorts groups with the same exchanges, the most informative first: a different status explains all other differences;
-/// a group with an explanation says more than one without; a path further up contains those below it; and two different
+/// How grave the group is, if its explanation is believed.
+pub(super) fn severity(group: &Group, hints: &Hints) -> Severity {
+    let explanation = group.explanation.filter(|_| hints.against(group) == 0);
+    let codes = (group.legacy_status, group.candidate_status);
+    Severity::of(group.part, group.kind, explanation, codes)
+}
+
+/// Sorts groups with the same exchanges: the gravest first, so that no explanation hides a wrong value, and a different status
+/// explains all other differences. Then the most informative: a path further up contains those below it, and two different
 /// values say more than a missing one.
-fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
+fn telling<'a>(
+    group: &'a Group,
+    hints: &Hints,
+) -> (Severity, usize, u8, u8, usize, &'a str, &'a str) {
     let depth = match group.part {
         Part::Body => group.pattern.matches('/').count(),
         Part::Status | Part::Header | Part::Trailer => 1,
@@ -81,8 +98,7 @@ fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
         Kind::Extra => 3,
     };
     (
-        group.part != Part::Status,
-        group.explanation.is_none(),
+        severity(group, hints),
         depth,
         part,
         kind,
@@ -103,20 +119,15 @@ mod tests {
     fn the_group_that_tells_most_comes_first() {
         let order = [
             (Part::Status, "", Kind::Value, None),
-            (
-                Part::Body,
-                "/a/b/c",
-                Kind::Value,
-                Some(Explanation::CaseOnly),
-            ),
             (Part::Body, "", Kind::Decode, None),
             (Part::Body, "/error", Kind::Value, None),
             (Part::Body, "/gone", Kind::Missing, None),
+            (Part::Body, "/items/*", Kind::Value, None),
             (Part::Body, "/code", Kind::Extra, None),
             (Part::Body, "/reason", Kind::Extra, None),
             (Part::Header, "x", Kind::Value, None),
             (Part::Trailer, "x", Kind::Value, None),
-            (Part::Body, "/items/*", Kind::Value, None),
+            (Part::Body, "/a", Kind::Value, Some(Explanation::CaseOnly)),
         ];
         let groups: Vec<Group> = order
             .map(|(part, pattern, kind, explanation)| Group {
@@ -129,7 +140,8 @@ mod tests {
             .into();
         let mut sorted = groups.clone();
         sorted.reverse();
-        sorted.sort_by(|one, other| telling(one).cmp(&telling(other)));
+        let hints = Hints::default();
+        sorted.sort_by(|one, other| telling(one, &hints).cmp(&telling(other, &hints)));
         assert_eq!(sorted, groups);
     }
 }

@@ -1,0 +1,96 @@
+//! How grave a difference is, and so what a reader must see first.
+//!
+//! One order for every output. What can break a client and has no explanation comes before what is similar in a known way,
+//! and what is only another spelling of the same value comes last, however frequent it is: a wrong amount in a dozen answers
+//! must not stand behind a date format in all of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::{Explanation, Kind, Part};
+use crate::vocabulary::{UnknownWord, vocabulary};
+
+vocabulary! {
+    /// How grave a difference is, the gravest first.
+    #[derive(Default)]
+    Severity as "severity" {
+        /// The services give different status codes.
+        Status = "status" => "another status code",
+        /// Something in the body is lost, or has another value that no explanation makes similar.
+        #[default]
+        Body = "body" => "another value in the body without an explanation, or something is lost",
+        /// The same in an answer by which both services refuse the request or fail: mostly the wording of a message.
+        Error = "error" => "the same in answers that are errors on both sides",
+        /// The candidate's body has something that the legacy's has not.
+        Added = "added" => "something in the body that only the candidate has",
+        /// A header or trailer field differs.
+        Header = "header" => "another header or trailer field",
+        /// The values are similar in a known way, or the same elements are in another order. Something may be lost.
+        Near = "near" => "similar: there is an explanation, or only the order differs",
+        /// Two spellings of the same value, of one JSON type.
+        Format = "format" => "only spelt in another way",
+    }
+}
+
+impl Severity {
+    /// Of a difference with these status codes of legacy and candidate. The explanation must be one that nothing speaks
+    /// against.
+    pub fn of(
+        part: Part,
+        kind: Kind,
+        explanation: Option<Explanation>,
+        (legacy_status, candidate_status): (u16, u16),
+    ) -> Self {
+        // A field that is lost is lost, even if something else happens to have its value.
+        let explanation = explanation.filter(|explanation| !explanation.may_be_chance());
+        match (explanation, part, kind) {
+            // A client that expects a text does not read a number, even if both mean the same.
+            (Some(explanation), _, Kind::Value) if explanation.is_spelling() => Self::Format,
+            (Some(_), ..) | (None, Part::Body, Kind::Order) => Self::Near,
+            (None, Part::Status, _) => Self::Status,
+            (None, Part::Header | Part::Trailer, _) => Self::Header,
+            (None, Part::Body, Kind::Extra) => Self::Added,
+            (None, Part::Body, _) if legacy_status.min(candidate_status) >= 400 => Self::Error,
+            (None, Part::Body, _) => Self::Body,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_break_a_client_comes_before_what_is_similar() {
+        let ordered = [
+            (Part::Status, Kind::Value, None, 500),
+            (Part::Body, Kind::Value, None, 200),
+            (Part::Body, Kind::Value, None, 404),
+            (Part::Body, Kind::Extra, None, 404),
+            (Part::Header, Kind::Missing, None, 200),
+            (Part::Body, Kind::Value, Some(Explanation::Rounded), 200),
+            (Part::Body, Kind::Value, Some(Explanation::SameInstant), 200),
+        ];
+        let told = ordered.map(|(part, kind, explanation, code)| {
+            Severity::of(part, kind, explanation, (code, code))
+        });
+        assert_eq!(told.as_slice(), Severity::ALL);
+        assert!(told.is_sorted());
+    }
+
+    #[test]
+    fn lost_fields_and_other_types_are_never_mere_spelling() {
+        let of = |kind, explanation| Severity::of(Part::Body, kind, explanation, (200, 200));
+        for kind in [Kind::Missing, Kind::Type, Kind::DuplicateKey, Kind::Decode] {
+            assert_eq!(of(kind, None), Severity::Body, "{kind}");
+        }
+        assert_eq!(of(Kind::Order, None), Severity::Near);
+        let instant = Some(Explanation::SameInstant);
+        assert_eq!(of(Kind::Type, instant), Severity::Near);
+        assert_eq!(of(Kind::Missing, Some(Explanation::Moved)), Severity::Body);
+        assert_eq!(of(Kind::Extra, Some(Explanation::Moved)), Severity::Added);
+        // Only one service fails: the body is no message of both.
+        let failed = Severity::of(Part::Body, Kind::Value, None, (200, 500));
+        assert_eq!(failed, Severity::Body);
+    }
+}
