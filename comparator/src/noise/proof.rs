@@ -26,8 +26,9 @@ use std::fmt;
 use parity_schemas::evidence::Bound;
 use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::record::MismatchClass;
-use statrs::function::gamma::ln_gamma;
 
+use super::coin::evidence_for;
+use super::likewise::Likewise;
 use super::shape::{Shape, ValueShape};
 pub use super::sums::GroupSums;
 use crate::bounds::{self, Seen};
@@ -66,9 +67,11 @@ pub struct Proof {
     pub hidden: f64,
     /// Why it is not proven; none if it is.
     pub against: Vec<Objection>,
-    /// Whether the legacy differed from itself in the same way in most of the rechecks. Then a shape that is never proven is no
-    /// fault either.
+    /// Whether the legacy differed from itself in the same way in most of the rechecks, or as often as the candidate. Then
+    /// a shape that is never proven is no fault either.
     pub moves_alike: bool,
+    /// How the legacy shows by itself what the group shows.
+    pub likewise: Likewise,
 }
 
 impl Proof {
@@ -88,7 +91,7 @@ impl Proof {
                 | Objection::MayHide { .. } => true,
                 Objection::OneSided { count, mirrored } => evidence_for(*count, *mirrored) < SHOWN,
                 Objection::Shape(_) => self.moves_alike,
-                Objection::Shown { .. } => false,
+                Objection::Shown { evidence, .. } => self.likewise.shows(*evidence),
             })
     }
 }
@@ -176,11 +179,14 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     let compared = compared.max(both.count).max(1);
     let share = both.count as f64 / compared as f64;
     let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).min(MAX_OF_GROUP);
+    let likewise = Likewise::of(&both, SHOWN);
+    let mostly = group.of_class(MismatchClass::Noise) * 2 > group.rechecks();
     let mut proof = Proof {
         rechecks: group.rechecks(),
         hidden: 0.0,
         against: Vec::new(),
-        moves_alike: group.of_class(MismatchClass::Noise) * 2 > group.rechecks(),
+        moves_alike: mostly || (likewise.moves() && group.shape.may_move()),
+        likewise,
     };
     // Behind two status codes are answers of two kinds, of which nothing can be compared: the codes themselves are what
     // comes and goes.
@@ -329,17 +335,6 @@ fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
     let either = (times + counterpart).min(of);
     let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
     apart.min(together).max(0.0)
-}
-
-/// The e-value against "as frequent as its counterpart, or less frequent": a coin that is mixed over all biases by
-/// Beta(½, ½), against a fair one, where the first of the two leads. 0 where it does not.
-fn evidence_for(times: u64, counterpart: u64) -> f64 {
-    if times <= counterpart {
-        return 0.0;
-    }
-    let (a, b) = (times as f64, counterpart as f64);
-    let ln_beta = |a: f64, b: f64| ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
-    (ln_beta(a + 0.5, b + 0.5) - std::f64::consts::PI.ln() + (a + b) * std::f64::consts::LN_2).exp()
 }
 
 impl fmt::Display for Objection {

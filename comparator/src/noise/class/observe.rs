@@ -42,6 +42,8 @@ pub struct Observation {
     pub nearer: Option<Ordering>,
     /// The candidate's two orders are farther from each other than the legacy's (`Greater`), or nearer.
     pub scatter: Option<Ordering>,
+    /// Whether the legacy's two answers differ from each other as the services do, and whether the candidate's do.
+    pub likewise: [bool; 2],
     /// Whether they are ids or tokens: no clock shows one twice, however soon.
     pub are_ids: bool,
     /// Hashes of the legacy's values, without those that repeat within this exchange.
@@ -63,7 +65,7 @@ pub(super) fn observe(
         ..Observation::default()
     };
     for finding in chosen(findings, hash) {
-        let values = look.values(finding);
+        let values = look.values_there(finding);
         if finding.kind == Kind::Order
             && let Some(orders) = Orders::of(values)
         {
