@@ -60,10 +60,10 @@ vocabulary! {
         OwnOrder = "own_order" => "the orders of each service were nearer to each other than to those of the other",
         /// They are nearer to those of the other one.
         OtherOrder = "other_order" => "the orders of each service were nearer to those of the other than to each other",
-        /// The candidate's two orders are farther from each other than the legacy's.
-        CandidateScatters = "candidate_scatters" => "the candidate's order changed more than the legacy's",
+        /// The candidate's two orders are farther from each other than the legacy's, or its two numbers, much farther.
+        CandidateScatters = "candidate_scatters" => "the candidate's order or number changed more than the legacy's",
         /// The legacy's are.
-        LegacyScatters = "legacy_scatters" => "the legacy's order changed more than the candidate's",
+        LegacyScatters = "legacy_scatters" => "the legacy's order or number changed more than the candidate's",
         /// It is above as before: no service showed a value that it had not shown already.
         AboveAgain = "above_again" => "the candidate's value was above the legacy's, and both had shown these values before",
         /// It is below as before.

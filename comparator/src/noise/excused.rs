@@ -21,7 +21,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 
 use super::group_place::Place;
-use super::proof::{GroupSums, Proof, prove};
+use super::proof::{GroupSums, OfRoute, Proof, prove};
 use super::shape::Shape;
 use super::sums::of_class;
 use super::{hidden, untold};
@@ -181,6 +181,10 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
         .iter()
         .filter_map(|group| Some((Place::of(&group.route, &group.group)?, group)))
         .collect();
+    let mut groups_of: HashMap<&str, u64> = HashMap::new();
+    for group in places.values() {
+        *groups_of.entry(&group.route).or_default() += 1;
+    }
     let mut families: HashMap<Place<'_>, GroupSums> = HashMap::new();
     for (place, group) in &places {
         let family = families.entry(place.family());
@@ -204,7 +208,8 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
             });
             let mirror =
                 of_mirrored.map(|other| GroupSums::of_group(other, mirrored.shape).into_noise());
-            noise_group(group, mirror, family, compared)
+            let groups = groups_of.get(group.route.as_str()).copied().unwrap_or(0);
+            noise_group(group, mirror, family, OfRoute { compared, groups })
         })
         .collect();
     in_order(&mut groups);
@@ -244,7 +249,7 @@ fn noise_group(
     group: &GroupEvidence,
     mirror: Option<NoiseSums>,
     family: Option<NoiseFamily>,
-    compared: u64,
+    OfRoute { compared, groups }: OfRoute,
 ) -> Option<NoiseGroup> {
     judged(NoiseGroup {
         route: group.route.clone(),
@@ -254,6 +259,7 @@ fn noise_group(
         mirror,
         family,
         compared,
+        groups,
         classes: group.classes.clone(),
         evidence: group.evidence.clone(),
         rechecks: 0,
@@ -273,14 +279,22 @@ fn judged(mut noise: NoiseGroup) -> Option<NoiseGroup> {
     Some(noise)
 }
 
+/// Of which route a group is.
+pub(super) fn of_route(group: &NoiseGroup) -> OfRoute {
+    OfRoute {
+        compared: group.compared,
+        groups: group.groups,
+    }
+}
+
 /// What follows from the sums of a group; `None` if it is no noise, or its shape is not known.
 pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let shape: Shape = group.group.shape.parse().ok()?;
     let (alone, mirror) = GroupSums::of_noise(group, shape);
-    let mut proof = prove(&alone, mirror.as_ref(), group.compared);
+    let mut proof = prove(&alone, mirror.as_ref(), of_route(group));
     let family = group.family.as_ref().map(|family| {
         let (sums, mirror) = GroupSums::of_family(family, shape);
-        prove(&sums, mirror.as_ref(), group.compared)
+        prove(&sums, mirror.as_ref(), of_route(group))
     });
     if let Some(family) = family.filter(|family| proof.is_open() && family.is_proven()) {
         // It is part of what may hide in all of them.

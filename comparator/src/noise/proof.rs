@@ -27,7 +27,7 @@ use parity_schemas::evidence::Bound;
 use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::record::MismatchClass;
 
-use super::coin::evidence_for;
+use super::coin::{evidence_for, shown_of};
 use super::likewise::Likewise;
 use super::shape::{Shape, ValueShape};
 pub use super::sums::GroupSums;
@@ -54,9 +54,22 @@ pub const ORDER_IMBALANCE: f64 = 0.25;
 /// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
 /// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
-/// The e-value from which one of a pair is shown to be more frequent; by Ville's inequality it is ever reached by chance
-/// with a probability of at most 1 in 100.
-pub const SHOWN: f64 = 100.0;
+/// Of which route a group is.
+#[derive(Clone, Copy, Debug)]
+pub struct OfRoute {
+    /// Compared requests of the route.
+    pub compared: u64,
+    /// Groups of the route that are looked at. They share the chance of a wrong verdict on one of them.
+    pub groups: u64,
+}
+
+impl From<u64> for OfRoute {
+    /// A route with so many compared requests and no other group.
+    fn from(compared: u64) -> Self {
+        let groups = 1;
+        Self { compared, groups }
+    }
+}
 
 /// Whether a group is noise.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +85,8 @@ pub struct Proof {
     pub moves_alike: bool,
     /// How the legacy shows by itself what the group shows.
     pub likewise: Likewise,
+    /// The e-value from which one of a pair is shown to be more frequent.
+    shown: f64,
 }
 
 impl Proof {
@@ -89,7 +104,9 @@ impl Proof {
                 | Objection::FewTargets { .. }
                 | Objection::Unsampled { .. }
                 | Objection::MayHide { .. } => true,
-                Objection::OneSided { count, mirrored } => evidence_for(*count, *mirrored) < SHOWN,
+                Objection::OneSided { count, mirrored } => {
+                    evidence_for(*count, *mirrored) < self.shown
+                }
                 Objection::Shape(_) => self.moves_alike,
                 Objection::Shown { evidence, .. } => self.likewise.shows(*evidence),
             })
@@ -159,7 +176,7 @@ pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
 ];
 
 /// Pairs of signs that are there in nearly every recheck, so that only much can be told of them. What is more frequent if
-/// the candidate is at fault comes first.
+/// the candidate is at fault comes first. The first one is of orders alone, the second of numbers and times, too.
 const ORDERS: [(RecheckEvidence, RecheckEvidence); 2] = [
     (RecheckEvidence::OwnOrder, RecheckEvidence::OtherOrder),
     (
@@ -169,9 +186,10 @@ const ORDERS: [(RecheckEvidence, RecheckEvidence); 2] = [
 ];
 
 /// Says of a group whether it is noise. `mirrored` is the group at the same place with the services exchanged: with their
-/// shapes, kinds and status codes. Only groups that are not their own mirror have one. `compared` are the compared requests
-/// of the route.
-pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> Proof {
+/// shapes, kinds and status codes. Only groups that are not their own mirror have one.
+pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, route: impl Into<OfRoute>) -> Proof {
+    let OfRoute { compared, groups } = route.into();
+    let shown = shown_of(groups);
     let is_one_sided = !group.shape.is_alike() || mirrored.is_some();
     // Which of the two groups an exchange has is decided by who was the odd one, so only both together are balanced.
     let both = both(group, mirrored);
@@ -179,7 +197,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     let compared = compared.max(both.count).max(1);
     let share = both.count as f64 / compared as f64;
     let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).min(MAX_OF_GROUP);
-    let likewise = Likewise::of(&both, SHOWN);
+    let likewise = Likewise::of(&both, shown);
     let mostly = group.of_class(MismatchClass::Noise) * 2 > group.rechecks();
     let mut proof = Proof {
         rechecks: group.rechecks(),
@@ -187,6 +205,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         against: Vec::new(),
         moves_alike: mostly || (likewise.moves() && group.shape.may_move()),
         likewise,
+        shown,
     };
     // Behind two status codes are answers of two kinds, of which nothing can be compared: the codes themselves are what
     // comes and goes.
@@ -210,7 +229,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     if is_one_sided {
         let mirrored = mirrored.map_or(0, |mirrored| mirrored.count);
         let most = excess(group.count, mirrored, compared);
-        if evidence_for(group.count, mirrored) >= SHOWN || most > MAX_HIDDEN {
+        if evidence_for(group.count, mirrored) >= shown || most > MAX_HIDDEN {
             proof.against.push(Objection::OneSided {
                 count: group.count,
                 mirrored,
@@ -226,6 +245,8 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     proof.hidden += unseen;
     let orders = if group.shape.legacy == ValueShape::Order {
         &ORDERS[..]
+    } else if group.shape.is_ordered() {
+        &ORDERS[1..]
     } else {
         &[]
     };
@@ -303,7 +324,7 @@ impl Proof {
         most: f64,
         allowed: f64,
     ) {
-        if evidence_for(times, counterpart) >= SHOWN {
+        if evidence_for(times, counterpart) >= self.shown {
             self.against.push(Objection::Shown {
                 evidence,
                 times,

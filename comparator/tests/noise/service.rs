@@ -95,6 +95,8 @@ pub(crate) enum Fault {
     Null,
     /// Another value than the legacy's kind has, such as an id in upper case.
     Kind,
+    /// Numbers scatter so many times as far.
+    Wide(i64),
     /// The legacy's noise, so much more often.
     Excess(f64),
 }
@@ -271,6 +273,9 @@ impl World {
             (Noise::Number, Fault::Kind) => format!("\"{}\"", self.random.below(1_000)),
             (Noise::Number, _) => (self.random.below(1_000).cast_signed() + bias).to_string(),
             (Noise::Price, Fault::Kind) => self.random.below(1_000).to_string(),
+            (Noise::Price, Fault::Wide(times)) => {
+                price(50_000 + (self.random.below(100_000).cast_signed() - 50_000) * times)
+            }
             (Noise::Price, _) => price(self.random.below(100_000).cast_signed() + bias),
             (Noise::Dice, Fault::Kind) => "7.5".to_owned(),
             (Noise::Dice, _) => (1 + self.random.below(6).cast_signed() + bias).to_string(),
@@ -343,6 +348,8 @@ fn clock(time: i64) -> String {
 
 /// Hundredths as JavaScript prints them.
 fn price(hundredths: i64) -> String {
-    let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+    let sign = if hundredths < 0 { "-" } else { "" };
+    let amount = hundredths.unsigned_abs();
+    let text = format!("{sign}{}.{:02}", amount / 100, amount % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -204,12 +204,12 @@ fn a_coin_is_not_shown_to_be_unfair_by_a_fair_one_however_often_it_is_looked_at(
             } else {
                 two += 1;
             }
-            ever |= evidence_for(one, two) >= SHOWN || evidence_for(two, one) >= SHOWN;
+            ever |= evidence_for(one, two) >= shown_of(1) || evidence_for(two, one) >= shown_of(1);
         }
         shown += u32::from(ever);
     }
     assert!(shown <= 10, "{shown} of 1000");
-    assert!(evidence_for(10, 0) >= SHOWN && evidence_for(0, 10) < 1.0);
+    assert!(evidence_for(12, 0) >= shown_of(1) && evidence_for(0, 12) < 1.0);
 }
 
 #[test]

@@ -1,9 +1,15 @@
 //! Services whose answers have other elements each time, keep values for a while, or change between two texts: beside
 //! itself such a service must not fail, and no candidate may pass that is wrong where the legacy moves.
 
-use super::{Condition, Must, Route, Scenario, USERS, every, route, scenario};
+use super::{Condition, Field, Must, Route, Scenario, USERS, every, route, scenario};
 use crate::service::{Fault, Noise, SECOND};
 
+/// Fields that have an order and differ by chance.
+const MANY: [Field; 100] = [Field {
+    noise: Noise::Price,
+    share: 0.05,
+}; 100];
+const HUNDRED: Route = route("GET /prices", 4.0, &MANY);
 const FRESH: Route = route("GET /events", 1.0, &[every(Noise::Fresh)]);
 const KEYED: Route = route("GET /sessions", 1.0, &[every(Noise::Keyed)]);
 const SUBSET: Route = route("GET /colors", 1.0, &[every(Noise::Subset)]);
@@ -17,7 +23,8 @@ const fn alone(name: &'static str, routes: &'static [Route], must: Must) -> Scen
     scenario(name, routes, must).of(5_000)
 }
 
-pub(crate) const ITSELF: [Scenario; 21] = [
+pub(crate) const ITSELF: [Scenario; 22] = [
+    scenario("a hundred prices", &[HUNDRED, USERS], Must::NotFail).of(4_000),
     alone("fresh elements", &[FRESH, USERS], Must::NotFail),
     alone("fresh keys", &[KEYED, USERS], Must::NotFail),
     alone("random words", &[SUBSET, USERS], Must::NotFail),
