@@ -21,8 +21,6 @@ use super::coin::evidence_for;
 use super::sums::GroupSums;
 use crate::bounds::{Seen, upper};
 
-/// The e-value from which one of both is told to move more often than the other: seven times, and the other never.
-const UNLIKE: f64 = 20.0;
 /// The least share of rechecks in which the legacy must be known to move. A value that is kept for ten seconds changes
 /// within half a second in one of twenty.
 const LEAST_MOTION: f64 = 0.04;
@@ -57,7 +55,7 @@ impl Likewise {
         let is_seldom = all == 0
             || upper(Bound::OneLook, Seen::new(all, rechecks), 1.0 - CONFIDENCE) < LEAST_MOTION;
         let is_unlike =
-            evidence_for(legacy, candidate) >= UNLIKE || evidence_for(candidate, legacy) >= UNLIKE;
+            evidence_for(legacy, candidate) >= shown || evidence_for(candidate, legacy) >= shown;
         let by_chance = all as f64 * (candidate + together) as f64 / rechecks.max(1) as f64;
         let is_joint =
             together as f64 > TOGETHER * by_chance + BY_CHANCE * by_chance.sqrt() + BY_CHANCE;
@@ -139,7 +137,8 @@ mod tests {
             (40, [1, 0, 0], true),
             (400, [1, 0, 0], false),
             // Only one of both.
-            (100, [7, 0, 0], false),
+            (100, [5, 0, 0], true),
+            (100, [10, 0, 0], false),
             (100, [0, 20, 0], false),
             (100, [2, 20, 1], false),
             // The data changed for both.
