@@ -279,22 +279,14 @@ fn judged(mut noise: NoiseGroup) -> Option<NoiseGroup> {
     Some(noise)
 }
 
-/// Of which route a group is.
-pub(super) fn of_route(group: &NoiseGroup) -> OfRoute {
-    OfRoute {
-        compared: group.compared,
-        groups: group.groups,
-    }
-}
-
 /// What follows from the sums of a group; `None` if it is no noise, or its shape is not known.
 pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let shape: Shape = group.group.shape.parse().ok()?;
     let (alone, mirror) = GroupSums::of_noise(group, shape);
-    let mut proof = prove(&alone, mirror.as_ref(), of_route(group));
+    let mut proof = prove(&alone, mirror.as_ref(), group);
     let family = group.family.as_ref().map(|family| {
         let (sums, mirror) = GroupSums::of_family(family, shape);
-        prove(&sums, mirror.as_ref(), of_route(group))
+        prove(&sums, mirror.as_ref(), group)
     });
     if let Some(family) = family.filter(|family| proof.is_open() && family.is_proven()) {
         // It is part of what may hide in all of them.

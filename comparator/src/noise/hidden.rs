@@ -24,7 +24,6 @@ use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
-use super::excused;
 use super::group_place::Place;
 use super::proof::{GroupSums, PAIRS, both, expected, may_hide, prove};
 use super::shape::Shape;
@@ -88,7 +87,7 @@ impl<'a> Unit<'a> {
         let place = Place::of(&group.route, &group.group)?;
         let (alone, mirror) = GroupSums::of_noise(group, place.shape);
         let family = group.family.as_ref().filter(|_| {
-            let proof = prove(&alone, mirror.as_ref(), excused::of_route(group));
+            let proof = prove(&alone, mirror.as_ref(), group);
             !proof.is_proven()
         });
         let sums = match family {

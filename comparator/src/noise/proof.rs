@@ -24,6 +24,7 @@
 use std::fmt;
 
 use parity_schemas::evidence::Bound;
+use parity_schemas::noise::NoiseGroup;
 use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::record::MismatchClass;
 
@@ -61,6 +62,15 @@ pub struct OfRoute {
     pub compared: u64,
     /// Groups of the route that are looked at. They share the chance of a wrong verdict on one of them.
     pub groups: u64,
+}
+
+impl From<&NoiseGroup> for OfRoute {
+    fn from(group: &NoiseGroup) -> Self {
+        Self {
+            compared: group.compared,
+            groups: group.groups,
+        }
+    }
 }
 
 impl From<u64> for OfRoute {
