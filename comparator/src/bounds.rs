@@ -255,5 +255,16 @@ fn highest(bound: Bound, seen: Seen, enough: f64) -> Rate {
     way.rate(far.0)
 }
 
+/// How fast the parts of [`part_of_any`] decrease with the number of tests.
+const EXPONENT: f64 = 4.0 / 3.0;
+/// The sum of i^-[`EXPONENT`] over all i from 1 on: the zeta function there, rounded up.
+const SUM: f64 = 3.600_937_750_5;
+
+/// Which part of a chance each of so many tests may have if more of them come with time: however they come, the parts add up to
+/// one at most.
+pub(crate) fn part_of_any(tests: u64) -> f64 {
+    (tests.max(1) as f64).powf(-EXPONENT) / SUM
+}
+
 #[cfg(test)]
 mod tests;

@@ -60,10 +60,22 @@ vocabulary! {
         OwnOrder = "own_order" => "the orders of each service were nearer to each other than to those of the other",
         /// They are nearer to those of the other one.
         OtherOrder = "other_order" => "the orders of each service were nearer to those of the other than to each other",
-        /// The candidate's two orders are farther from each other than the legacy's.
-        CandidateScatters = "candidate_scatters" => "the candidate's order changed more than the legacy's",
+        /// The candidate's two orders are farther from each other than the legacy's, or its two numbers, much farther.
+        CandidateScatters = "candidate_scatters" => "the candidate's order or number changed more than the legacy's",
         /// The legacy's are.
-        LegacyScatters = "legacy_scatters" => "the legacy's order changed more than the candidate's",
+        LegacyScatters = "legacy_scatters" => "the legacy's order or number changed more than the candidate's",
+        /// It is above as before: no service showed a value that it had not shown already.
+        AboveAgain = "above_again" => "the candidate's value was above the legacy's, and both had shown these values before",
+        /// It is below as before.
+        BelowAgain = "below_again" => "the candidate's value was below the legacy's, and both had shown these values before",
+        /// It is far off as before.
+        FarAgain = "far_again" => "the candidate was much further off, and both had shown these values before",
+        /// The legacy's two answers differ from each other in the same way as the services do, and the candidate's do not.
+        LegacyLikewise = "legacy_likewise" => "only the legacy differed from itself in the same way",
+        /// The candidate's do, and the legacy's do not.
+        CandidateLikewise = "candidate_likewise" => "only the candidate differed from itself in the same way",
+        /// Those of both do.
+        BothLikewise = "both_likewise" => "both services differed from themselves in the same way",
         /// A mismatch of a process and day that hardly asked again about this group: what a proof rests on says nothing of it.
         /// Only a reader can tell.
         Unsampled = "unsampled" => "mismatches of processes and days that hardly asked again about them",

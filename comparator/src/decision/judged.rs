@@ -44,8 +44,15 @@ pub(super) fn judge_all<'a>(
         .filter(|route| !route.unserved && route.compared() > 0);
     let tested: HashSet<&str> = tested.map(|route| route.name).collect();
     let routes = tested.len() + shares::started_anew(carried, &tested);
-    let required = candidates.iter().filter(|route| route.required).count();
-    let alpha = shares::of_each(thresholds, routes, required);
+    let unserved = candidates
+        .iter()
+        .filter(|route| route.unserved && route.compared() > 0);
+    let tested = shares::Tested {
+        routes,
+        in_all: routes + unserved.count(),
+        required: candidates.iter().filter(|route| route.required).count(),
+    };
+    let alpha = shares::of_each(thresholds, tested);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
     // The minimum number of requests applies to the total.

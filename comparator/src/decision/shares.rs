@@ -28,24 +28,38 @@ use std::collections::HashSet;
 use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{Bound, Thresholds};
 
-/// How fast the parts decrease with the number of tests.
-const EXPONENT: f64 = 4.0 / 3.0;
-/// The sum of i^-[`EXPONENT`] over all i from 1 on: the zeta function there, rounded up.
-const SUM: f64 = 3.600_937_750_5;
+use crate::bounds::part_of_any;
 
 /// How likely a decision may be wrong.
 pub(super) fn wrong(thresholds: &Thresholds) -> f64 {
     1.0 - thresholds.confidence
 }
 
-/// The chance of a wrong fail that each test has, where so many routes are tested and so many must be proven on their own.
-pub(super) fn of_each(thresholds: &Thresholds, routes: usize, required: usize) -> f64 {
-    // All together is a test of its own where there are several.
-    let tests = if routes > 1 { routes + 1 } else { 1 };
-    let tests = (tests + further_tests(thresholds, required)) as f64;
+/// What is tested.
+#[derive(Clone, Copy)]
+pub(super) struct Tested {
+    /// Routes that are tested one by one.
+    pub(super) routes: usize,
+    /// Routes of which anything counts in all together: those, and the ones that are not served.
+    pub(super) in_all: usize,
+    /// Those that must be proven on their own.
+    pub(super) required: usize,
+}
+
+/// The chance of a wrong fail that each test has.
+pub(super) fn of_each(thresholds: &Thresholds, tested: Tested) -> f64 {
+    let Tested {
+        routes,
+        in_all,
+        required,
+    } = tested;
+    // All together is a test of its own where it is not that of a single route.
+    let of_all = usize::from(routes != 1 || in_all > 1);
+    let tests = routes + of_all;
+    let tests = tests + further_tests(thresholds, required);
     match thresholds.bound {
-        Bound::OneLook => wrong(thresholds) / tests,
-        Bound::AnyTime => wrong(thresholds) * tests.powf(-EXPONENT) / SUM,
+        Bound::OneLook => wrong(thresholds) / tests as f64,
+        Bound::AnyTime => wrong(thresholds) * part_of_any(tests as u64),
     }
 }
 
@@ -86,16 +100,21 @@ mod tests {
             confidence: 0.0,
             ..Thresholds::default()
         };
-        of_each(&thresholds, routes, 0)
+        let tested = Tested {
+            routes,
+            in_all: routes,
+            required: 0,
+        };
+        of_each(&thresholds, tested)
     }
 
     #[test]
     fn whatever_number_of_tests_comes_one_by_one_all_their_parts_are_at_most_the_whole() {
         const MANY: usize = 1_000_000;
-        let begin = |tests: usize| (tests as f64).powf(-EXPONENT) / SUM;
+        let begin = |tests: usize| part_of_any(tests as u64);
         let sum: f64 = (1..=MANY).map(begin).sum();
         // What is left beyond is less than the integral.
-        let rest = (MANY as f64).powf(1.0 - EXPONENT) / (EXPONENT - 1.0) / SUM;
+        let rest = MANY as f64 * part_of_any(MANY as u64) * 3.0;
         assert!(
             sum < 1.0 && sum + rest > 1.0 && sum + rest < 1.000_001,
             "{sum} {rest}"
@@ -110,6 +129,35 @@ mod tests {
     fn who_looks_once_shares_evenly() {
         assert!(is(share(Bound::OneLook, 1), 1.0));
         assert!(is(share(Bound::OneLook, 99), 0.01));
+    }
+
+    #[test]
+    fn all_together_is_a_test_of_its_own_beside_one_route_if_paths_count_in_it_that_are_not_served()
+    {
+        let once = |routes, in_all| {
+            let thresholds = Thresholds {
+                bound: Bound::OneLook,
+                confidence: 0.0,
+                ..Thresholds::default()
+            };
+            let required = 0;
+            let tested = Tested {
+                routes,
+                in_all,
+                required,
+            };
+            of_each(&thresholds, tested)
+        };
+        for (routes, in_all, tests) in [
+            (0, 0, 1.0),
+            (0, 3, 1.0),
+            (1, 1, 1.0),
+            (1, 2, 2.0),
+            (2, 2, 3.0),
+            (2, 5, 3.0),
+        ] {
+            assert!(is(once(routes, in_all), 1.0 / tests), "{routes} {in_all}");
+        }
     }
 
     #[test]

@@ -200,7 +200,10 @@ pub fn classify(comparisons: &Comparisons<'_>, hash: &dyn Fn(&[u8]) -> u64) -> R
             RecheckedGroup {
                 shape: likeness.shape,
                 class,
-                observation: observe(&seen, likeness.shape, &findings, hash),
+                observation: Observation {
+                    likewise: seen.likewise(&likeness),
+                    ..observe(&seen, likeness.shape, &findings, hash)
+                },
                 findings: positions,
             }
         })

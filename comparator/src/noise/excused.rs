@@ -23,7 +23,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 
 use super::group_place::Place;
-use super::proof::{GroupSums, Proof, both, prove};
+use super::proof::{GroupSums, OfRoute, Proof, both, prove};
 use super::shape::Shape;
 use super::sums::of_class;
 use super::{hidden, untold};
@@ -183,6 +183,10 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
         .iter()
         .filter_map(|group| Some((Place::of(&group.route, &group.group)?, group)))
         .collect();
+    let mut groups_of: HashMap<&str, u64> = HashMap::new();
+    for group in places.values() {
+        *groups_of.entry(&group.route).or_default() += 1;
+    }
     let mut families: HashMap<Place<'_>, GroupSums> = HashMap::new();
     for (place, group) in &places {
         let family = families.entry(place.family());
@@ -206,7 +210,8 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
             });
             let mirror =
                 of_mirrored.map(|other| GroupSums::of_group(other, mirrored.shape).into_noise());
-            noise_group(group, mirror, family, compared)
+            let groups = groups_of.get(group.route.as_str()).copied().unwrap_or(0);
+            noise_group(group, mirror, family, OfRoute { compared, groups })
         })
         .collect();
     in_order(&mut groups);
@@ -246,7 +251,7 @@ fn noise_group(
     group: &GroupEvidence,
     mirror: Option<NoiseSums>,
     family: Option<NoiseFamily>,
-    compared: u64,
+    OfRoute { compared, groups }: OfRoute,
 ) -> Option<NoiseGroup> {
     judged(NoiseGroup {
         route: group.route.clone(),
@@ -256,6 +261,7 @@ fn noise_group(
         mirror,
         family,
         compared,
+        groups,
         classes: group.classes.clone(),
         evidence: group.evidence.clone(),
         rechecks: 0,
@@ -279,11 +285,11 @@ fn judged(mut noise: NoiseGroup) -> Option<NoiseGroup> {
 pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let shape: Shape = group.group.shape.parse().ok()?;
     let (alone, mirror) = GroupSums::of_noise(group, shape);
-    let mut proof = prove(&alone, mirror.as_ref(), group.compared);
+    let mut proof = prove(&alone, mirror.as_ref(), group);
     let mut moves = moved(&alone, mirror.as_ref());
     if let Some(family) = group.family.as_ref().filter(|_| proof.is_open()) {
         let (sums, of_mirror) = GroupSums::of_family(family, shape);
-        let of_all = prove(&sums, of_mirror.as_ref(), group.compared);
+        let of_all = prove(&sums, of_mirror.as_ref(), group);
         if of_all.is_proven() {
             // It is part of what may hide in all of them.
             proof.hidden = proof.hidden.min(of_all.hidden);

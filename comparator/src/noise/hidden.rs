@@ -87,7 +87,7 @@ impl<'a> Unit<'a> {
         let place = Place::of(&group.route, &group.group)?;
         let (alone, mirror) = GroupSums::of_noise(group, place.shape);
         let family = group.family.as_ref().filter(|_| {
-            let proof = prove(&alone, mirror.as_ref(), group.compared);
+            let proof = prove(&alone, mirror.as_ref(), group);
             !proof.is_proven()
         });
         let sums = match family {

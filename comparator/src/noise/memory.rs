@@ -150,6 +150,12 @@ impl Memory {
                 _ => {}
             }
         }
+        match seen.likewise {
+            [true, false] => add(RecheckEvidence::LegacyLikewise),
+            [false, true] => add(RecheckEvidence::CandidateLikewise),
+            [true, true] => add(RecheckEvidence::BothLikewise),
+            [false, false] => {}
+        }
         if !self.groups.contains_key(fingerprint) {
             if self.groups.len() >= GROUPS {
                 return counts;
@@ -168,6 +174,16 @@ impl Memory {
                         || time.as_micros().saturating_sub(shown.first.as_micros()) >= LONG_AGO)
             })
         };
+        // Where each keeps its value for a while, all looks of that while are one.
+        let is_held = !seen.candidate_values.is_empty()
+            && (seen.legacy_values.iter()).all(|value| known.legacy.shown.contains_key(value))
+            && (seen.candidate_values.iter())
+                .all(|value| known.candidate.shown.contains_key(value));
+        match seen.order.filter(|_| is_held) {
+            Some(Ordering::Greater) => add(RecheckEvidence::AboveAgain),
+            Some(Ordering::Less) => add(RecheckEvidence::BelowAgain),
+            _ => {}
+        }
         let repeated = (
             repeats(&seen.candidate_values, &known.candidate),
             repeats(&seen.legacy_values, &known.legacy),
@@ -185,7 +201,12 @@ impl Memory {
                 power.is_some_and(|power| power > farthest.saturating_add(FAR))
             };
             match (is_far(seen.between), is_far(seen.motion)) {
-                (true, false) => add(RecheckEvidence::CandidateFar),
+                (true, false) => {
+                    add(RecheckEvidence::CandidateFar);
+                    if is_held {
+                        add(RecheckEvidence::FarAgain);
+                    }
+                }
                 (false, true) => add(RecheckEvidence::LegacyFar),
                 _ => {}
             }
@@ -255,7 +276,11 @@ mod tests {
         assert_eq!(seen(1, 6, 13, 7, 2), ["above", "candidate_repeats"]);
         assert_eq!(seen(2, 3, 14, 8, 2), ["above", "candidate_far", "targets"]);
         assert_eq!(seen(3, 3, 13, 8, 3), ["above", "legacy_repeats"]);
-        assert_eq!(seen(1, 3, 13, 8, 3), ["above"], "both repeat");
+        assert_eq!(
+            seen(1, 3, 13, 8, 3),
+            ["above", "above_again"],
+            "both repeat"
+        );
         // A clock that was set back makes nothing old.
         assert_eq!(seen(1, 7, 13, 8, -9), ["above"]);
     }

@@ -6,6 +6,7 @@
 //! - [`shape`] says what kind of values a finding is about, as a label that holds nothing of them;
 //! - [`class`] says of each group of findings which kind of mismatch it is, from the four answers;
 //! - [`memory`] turns what was seen in them into counts that add up, over exchanges, processes and days;
+//! - [`likewise`] says whether the legacy shows by itself what the services show beside each other;
 //! - [`proof`] says from the sums whether a group is noise, or why that is not shown;
 //! - [`hidden`] bounds what may hide in all noise of a route together;
 //! - [`untold`] says of which groups nothing is known yet;
@@ -16,9 +17,11 @@
 //! the caller keeps.
 
 pub mod class;
+mod coin;
 pub mod excused;
 mod group_place;
 pub mod hidden;
+pub mod likewise;
 pub mod memory;
 pub mod proof;
 pub mod shape;

@@ -73,7 +73,7 @@ pub(super) fn is_membership(finding: &Finding) -> bool {
 }
 
 /// Whether one path leads to what another one is within.
-fn is_above(above: &str, path: &str) -> bool {
+pub(super) fn is_above(above: &str, path: &str) -> bool {
     path.strip_prefix(above)
         .is_some_and(|rest| rest.starts_with('/'))
 }

@@ -24,10 +24,12 @@
 use std::fmt;
 
 use parity_schemas::evidence::Bound;
+use parity_schemas::noise::NoiseGroup;
 use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::record::MismatchClass;
-use statrs::function::gamma::ln_gamma;
 
+use super::coin::{evidence_for, shown_of};
+use super::likewise::Likewise;
 use super::shape::{Shape, ValueShape};
 pub use super::sums::GroupSums;
 use crate::bounds::{self, Seen};
@@ -53,9 +55,31 @@ pub const ORDER_IMBALANCE: f64 = 0.25;
 /// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
 /// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
-/// The e-value from which one of a pair is shown to be more frequent; by Ville's inequality it is ever reached by chance
-/// with a probability of at most 1 in 100.
-pub const SHOWN: f64 = 100.0;
+/// Of which route a group is.
+#[derive(Clone, Copy, Debug)]
+pub struct OfRoute {
+    /// Compared requests of the route.
+    pub compared: u64,
+    /// Groups of the route that are looked at. They share the chance of a wrong verdict on one of them.
+    pub groups: u64,
+}
+
+impl From<&NoiseGroup> for OfRoute {
+    fn from(group: &NoiseGroup) -> Self {
+        Self {
+            compared: group.compared,
+            groups: group.groups,
+        }
+    }
+}
+
+impl From<u64> for OfRoute {
+    /// A route with so many compared requests and no other group.
+    fn from(compared: u64) -> Self {
+        let groups = 1;
+        Self { compared, groups }
+    }
+}
 
 /// Whether a group is noise.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,9 +90,13 @@ pub struct Proof {
     pub hidden: f64,
     /// Why it is not proven; none if it is.
     pub against: Vec<Objection>,
-    /// Whether the legacy differed from itself in the same way in most of the rechecks. Then a shape that is never proven is no
-    /// fault either.
+    /// Whether the legacy differed from itself in the same way in most of the rechecks, or as often as the candidate. Then
+    /// a shape that is never proven is no fault either.
     pub moves_alike: bool,
+    /// How the legacy shows by itself what the group shows.
+    pub likewise: Likewise,
+    /// The e-value from which one of a pair is shown to be more frequent.
+    shown: f64,
 }
 
 impl Proof {
@@ -86,9 +114,11 @@ impl Proof {
                 | Objection::FewTargets { .. }
                 | Objection::Unsampled { .. }
                 | Objection::MayHide { .. } => true,
-                Objection::OneSided { count, mirrored } => evidence_for(*count, *mirrored) < SHOWN,
+                Objection::OneSided { count, mirrored } => {
+                    evidence_for(*count, *mirrored) < self.shown
+                }
                 Objection::Shape(_) => self.moves_alike,
-                Objection::Shown { .. } => false,
+                Objection::Shown { evidence, .. } => self.likewise.shows(*evidence),
             })
     }
 }
@@ -156,7 +186,7 @@ pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
 ];
 
 /// Pairs of signs that are there in nearly every recheck, so that only much can be told of them. What is more frequent if
-/// the candidate is at fault comes first.
+/// the candidate is at fault comes first. The first one is of orders alone, the second of numbers and times, too.
 const ORDERS: [(RecheckEvidence, RecheckEvidence); 2] = [
     (RecheckEvidence::OwnOrder, RecheckEvidence::OtherOrder),
     (
@@ -166,9 +196,10 @@ const ORDERS: [(RecheckEvidence, RecheckEvidence); 2] = [
 ];
 
 /// Says of a group whether it is noise. `mirrored` is the group at the same place with the services exchanged: with their
-/// shapes, kinds and status codes. Only groups that are not their own mirror have one. `compared` are the compared requests
-/// of the route.
-pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> Proof {
+/// shapes, kinds and status codes. Only groups that are not their own mirror have one.
+pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, route: impl Into<OfRoute>) -> Proof {
+    let OfRoute { compared, groups } = route.into();
+    let shown = shown_of(groups);
     let is_one_sided = !group.shape.is_alike() || mirrored.is_some();
     // Which of the two groups an exchange has is decided by who was the odd one, so only both together are balanced.
     let both = both(group, mirrored);
@@ -176,11 +207,15 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     let compared = compared.max(both.count).max(1);
     let share = both.count as f64 / compared as f64;
     let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).min(MAX_OF_GROUP);
+    let likewise = Likewise::of(&both, shown);
+    let mostly = group.of_class(MismatchClass::Noise) * 2 > group.rechecks();
     let mut proof = Proof {
         rechecks: group.rechecks(),
         hidden: 0.0,
         against: Vec::new(),
-        moves_alike: group.of_class(MismatchClass::Noise) * 2 > group.rechecks(),
+        moves_alike: mostly || (likewise.moves() && group.shape.may_move()),
+        likewise,
+        shown,
     };
     // Behind two status codes are answers of two kinds, of which nothing can be compared: the codes themselves are what
     // comes and goes.
@@ -204,7 +239,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     if is_one_sided {
         let mirrored = mirrored.map_or(0, |mirrored| mirrored.count);
         let most = excess(group.count, mirrored, compared);
-        if evidence_for(group.count, mirrored) >= SHOWN || most > MAX_HIDDEN {
+        if evidence_for(group.count, mirrored) >= shown || most > MAX_HIDDEN {
             proof.against.push(Objection::OneSided {
                 count: group.count,
                 mirrored,
@@ -220,6 +255,8 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     proof.hidden += unseen;
     let orders = if group.shape.legacy == ValueShape::Order {
         &ORDERS[..]
+    } else if group.shape.is_ordered() {
+        &ORDERS[1..]
     } else {
         &[]
     };
@@ -297,7 +334,7 @@ impl Proof {
         most: f64,
         allowed: f64,
     ) {
-        if evidence_for(times, counterpart) >= SHOWN {
+        if evidence_for(times, counterpart) >= self.shown {
             self.against.push(Objection::Shown {
                 evidence,
                 times,
@@ -329,17 +366,6 @@ fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
     let either = (times + counterpart).min(of);
     let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
     apart.min(together).max(0.0)
-}
-
-/// The e-value against "as frequent as its counterpart, or less frequent": a coin that is mixed over all biases by
-/// Beta(½, ½), against a fair one, where the first of the two leads. 0 where it does not.
-fn evidence_for(times: u64, counterpart: u64) -> f64 {
-    if times <= counterpart {
-        return 0.0;
-    }
-    let (a, b) = (times as f64, counterpart as f64);
-    let ln_beta = |a: f64, b: f64| ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
-    (ln_beta(a + 0.5, b + 0.5) - std::f64::consts::PI.ln() + (a + b) * std::f64::consts::LN_2).exp()
 }
 
 impl fmt::Display for Objection {

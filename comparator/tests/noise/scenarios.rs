@@ -76,7 +76,29 @@ pub(crate) const PURE: [(Scenario, Load); 17] = [
 ];
 
 /// Candidates with a fault that must not be taken for noise.
-pub(crate) const FAULTY: [(Scenario, Load); 30] = [
+pub(crate) const FAULTY: [(Scenario, Load); 32] = [
+    (
+        faulty(
+            "price, four times as wide",
+            Noise::Price,
+            Fault::Wide(4),
+            1.0,
+            false,
+            1.0,
+        ),
+        MANY,
+    ),
+    (
+        faulty(
+            "price in 10 %, four times as wide",
+            Noise::Price,
+            Fault::Wide(4),
+            1.0,
+            false,
+            0.1,
+        ),
+        MANY,
+    ),
     (
         faulty(
             "clock, an hour off, 1 %",

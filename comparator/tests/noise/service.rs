@@ -1,5 +1,9 @@
 //! Services that answer with noise, and candidates with a fault in it.
 
+mod lists;
+
+use std::collections::HashMap;
+
 /// Microseconds of a second.
 pub(crate) const SECOND: i64 = 1_000_000;
 
@@ -53,6 +57,25 @@ pub(crate) enum Noise {
     Race(f64),
     /// A fixed id, which in this share of the answers is another.
     Seldom(f64),
+    /// Two to six elements with fresh ids.
+    Fresh,
+    /// Three elements in an object, under fresh ids.
+    Keyed,
+    /// Each of eight words, or not.
+    Subset,
+    /// A fresh id that each process keeps for so many milliseconds.
+    CachedId(i64),
+    /// The time, which each process keeps for so many milliseconds.
+    CachedClock(i64),
+    /// One of two sentences, with a token.
+    Flicker,
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Service {
+    Legacy,
+    Candidate,
 }
 
 /// What is wrong with a candidate.
@@ -72,6 +95,8 @@ pub(crate) enum Fault {
     Null,
     /// Another value than the legacy's kind has, such as an id in upper case.
     Kind,
+    /// Numbers scatter so many times as far.
+    Wide(i64),
     /// The legacy's noise, so much more often.
     Excess(f64),
 }
@@ -94,6 +119,8 @@ pub(crate) struct World {
     pub(crate) random: Random,
     counter: u64,
     versions: Vec<u64>,
+    /// What each service keeps, and until when.
+    kept: [HashMap<String, (i64, String)>; 2],
 }
 
 /// Different records that clients ask for.
@@ -105,6 +132,7 @@ impl World {
             random: Random(seed),
             counter: 1_000,
             versions: vec![0; TARGETS as usize],
+            kept: [HashMap::new(), HashMap::new()],
         }
     }
 
@@ -175,13 +203,48 @@ impl World {
     }
 
     /// The body of one answer.
-    pub(crate) fn answer(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
-        let value = self.value(noise, fault, target, time);
+    pub(crate) fn answer(
+        &mut self,
+        noise: Noise,
+        (service, fault): (Service, Fault),
+        target: u64,
+        time: i64,
+    ) -> String {
+        let value = self.value(noise, (service, fault), target, time);
         format!("{{\"target\":{target},\"value\":{value}}}")
     }
 
+    /// What a process keeps for so long, which begins and ends at other times in each.
+    fn kept(
+        &mut self,
+        (service, noise): (Service, Noise),
+        (time, milliseconds): (i64, i64),
+        fresh: impl FnOnce(&mut Self) -> String,
+    ) -> String {
+        let of = service as usize;
+        let name = format!("{noise:?}");
+        let known = self.kept[of].get(&name);
+        if let Some((_, value)) = known.filter(|(until, _)| time < *until) {
+            return value.clone();
+        }
+        let value = fresh(self);
+        let jitter = self
+            .random
+            .below(milliseconds.unsigned_abs() * 100)
+            .cast_signed();
+        let until = time + milliseconds * 950 + jitter;
+        self.kept[of].insert(name, (until, value.clone()));
+        value
+    }
+
     /// The JSON of one value.
-    pub(crate) fn value(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
+    pub(crate) fn value(
+        &mut self,
+        noise: Noise,
+        (service, fault): (Service, Fault),
+        target: u64,
+        time: i64,
+    ) -> String {
         let bias = match fault {
             Fault::Bias(bias) => bias,
             _ => 0,
@@ -210,6 +273,9 @@ impl World {
             (Noise::Number, Fault::Kind) => format!("\"{}\"", self.random.below(1_000)),
             (Noise::Number, _) => (self.random.below(1_000).cast_signed() + bias).to_string(),
             (Noise::Price, Fault::Kind) => self.random.below(1_000).to_string(),
+            (Noise::Price, Fault::Wide(times)) => {
+                price(50_000 + (self.random.below(100_000).cast_signed() - 50_000) * times)
+            }
             (Noise::Price, _) => price(self.random.below(100_000).cast_signed() + bias),
             (Noise::Dice, Fault::Kind) => "7.5".to_owned(),
             (Noise::Dice, _) => (1 + self.random.below(6).cast_signed() + bias).to_string(),
@@ -224,6 +290,27 @@ impl World {
             (Noise::Token, Fault::Constant) => "\"Bearer PAYMENT_METHOD_DECLINED\"".to_owned(),
             (Noise::Token, Fault::Kind) => format!("\"no token for {target}\""),
             (Noise::Token, _) => format!("\"Bearer {}\"", self.token(22 + bias)),
+            (Noise::Fresh | Noise::Keyed | Noise::Subset, fault) => self.elements(noise, fault),
+            (Noise::CachedId(_), Fault::Constant) => {
+                self.value(Noise::Uuid, (service, Fault::Constant), target, time)
+            }
+            (Noise::CachedId(milliseconds), fault) => {
+                self.kept((service, noise), (time, milliseconds), |world| {
+                    world.value(Noise::Uuid, (service, fault), target, time)
+                })
+            }
+            (Noise::CachedClock(milliseconds), _) => {
+                let kept = self.kept((service, noise), (time, milliseconds), |_| time.to_string());
+                clock(kept.parse().unwrap_or(time) + bias)
+            }
+            (Noise::Flicker, fault) => {
+                let how = match fault {
+                    Fault::None if self.random.chance(0.5) => "paid by card",
+                    Fault::None => "paid in cash",
+                    _ => "not paid at all",
+                };
+                format!("\"It was {how}, see {}\"", self.token(22))
+            }
             (Noise::Race(_), fault) => {
                 let version = self.versions[target as usize];
                 if fault == Fault::None {
@@ -261,6 +348,8 @@ fn clock(time: i64) -> String {
 
 /// Hundredths as JavaScript prints them.
 fn price(hundredths: i64) -> String {
-    let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+    let sign = if hundredths < 0 { "-" } else { "" };
+    let amount = hundredths.unsigned_abs();
+    let text = format!("{sign}{}.{:02}", amount / 100, amount % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

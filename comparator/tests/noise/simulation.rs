@@ -17,7 +17,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Verdict};
 
-use crate::service::{Fault, Noise, SECOND, TARGETS, World};
+use crate::service::{Fault, Noise, SECOND, Service, TARGETS, World};
 
 /// Requests in a second.
 pub(crate) const RATE: i64 = 100;
@@ -164,7 +164,7 @@ impl Mirror {
         let fault = self.fault(target);
         let noise = self.scenario.noise;
         let torn = matches!(noise, Noise::Race(rate) if self.world.random.chance(rate));
-        let mut faults = [Fault::None, fault];
+        let mut faults = [(Service::Legacy, Fault::None), (Service::Candidate, fault)];
         if !legacy_first {
             faults.reverse();
         }

@@ -3,6 +3,10 @@
 //! A difference that is systematic need not be asked about ten thousand times, and a group that looks like noise needs
 //! many looks before it is proven. So a group that was confirmed has a bound of its own, and what is left of the rate of the
 //! process goes to the other groups first: they may use all of it, the rest only what is over a reserve.
+//!
+//! Half of the bound of a group may be used at once, so that it is soon told what it is. The rest is spread over the minute: a
+//! value that each process keeps for some seconds stands still in all looks of one moment, and only later ones can tell it
+//! from a fault.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -47,6 +51,17 @@ pub(super) struct Bounds {
     pub(super) per_group: usize,
 }
 
+impl Bounds {
+    /// How many second looks at a group that was confirmed may have begun when so much of a period is gone.
+    fn of_group(self, gone: Duration) -> usize {
+        let at_once = self.per_group.div_ceil(2);
+        let spread = self.per_group - at_once;
+        // One part more than there are, so that the last of them is due within the period.
+        let due = (spread + 1) as f64 * gone.as_secs_f64() / PERIOD.as_secs_f64();
+        at_once + (due as usize).min(spread)
+    }
+}
+
 /// What has been used of the bounds. It outlives configurations.
 pub(super) struct Budget {
     /// Second looks that may begin now; it grows with time, up to a second's worth.
@@ -70,8 +85,11 @@ struct Group {
 
 impl Group {
     fn is_spent(&self, bounds: Bounds, now: Instant) -> bool {
-        let is_current = |begun: Instant| now.saturating_duration_since(begun) < PERIOD;
-        self.confirmed && self.period.is_some_and(is_current) && self.looks >= bounds.per_group
+        let is_used_up = |begun: Instant| {
+            let gone = now.saturating_duration_since(begun);
+            gone < PERIOD && self.looks >= bounds.of_group(gone)
+        };
+        self.confirmed && self.period.is_some_and(is_used_up)
     }
 
     /// Takes note of one that is not asked about; whether they are a crowd.
@@ -262,14 +280,18 @@ mod tests {
         assert_eq!(looks(&mut budget, &["a"], begin), 10);
         budget.learn("a", MismatchClass::Confirmed);
         let minute = |minutes| begin + minutes * PERIOD;
-        assert_eq!(looks(&mut budget, &["a"], minute(2)), BOUNDS.per_group);
+        let at_once = BOUNDS.of_group(Duration::ZERO);
+        assert_eq!((at_once, BOUNDS.of_group(PERIOD)), (2, BOUNDS.per_group));
+        assert_eq!(looks(&mut budget, &["a"], minute(2)), at_once);
+        let late = minute(2) + PERIOD * 2 / 3;
+        assert_eq!(take(&mut budget, &["a"], late), Ok(()));
         assert_eq!(
-            take(&mut budget, &["a"], minute(2) + PERIOD / 2),
+            take(&mut budget, &["a"], late),
             Err(RecheckEvent::RefusedGroupRate)
         );
         // With another group beside it there is something to learn.
-        assert_eq!(looks(&mut budget, &["a", "b"], minute(2) + PERIOD / 2), 10);
-        assert_eq!(looks(&mut budget, &["a"], minute(4)), BOUNDS.per_group);
+        assert_eq!(looks(&mut budget, &["a", "b"], late), 10);
+        assert_eq!(looks(&mut budget, &["a"], minute(4)), at_once);
         budget.learn("a", MismatchClass::Noise);
         assert_eq!(looks(&mut budget, &["a"], minute(6)), 10);
     }
@@ -281,9 +303,10 @@ mod tests {
         budget.learn("known", MismatchClass::Confirmed);
         let now = begin + Duration::from_secs(10);
         let known = (0..100).filter(|_| take(&mut budget, &["known"], now).is_ok());
-        assert_eq!(known.count(), BOUNDS.per_group);
+        let at_once = BOUNDS.of_group(Duration::ZERO);
+        assert_eq!(known.count(), at_once);
         let controls = (0..100).filter(|_| budget.take_control(BOUNDS, now));
-        assert_eq!(controls.count(), 10 / 2 - BOUNDS.per_group);
+        assert_eq!(controls.count(), 10 / 2 - at_once);
         let new = (0..100).filter(|_| take(&mut budget, &["new"], now).is_ok());
         assert_eq!(new.count(), 10 / 2);
     }

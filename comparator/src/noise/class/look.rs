@@ -6,7 +6,7 @@ use parity_schemas::verdict::{Finding, Kind, Part};
 
 use super::spot::class_of_spots;
 use crate::comparator::Comparison;
-use crate::noise::place::{Likeness, Motion, is_membership, motion, overlap};
+use crate::noise::place::{Likeness, Motion, is_above, is_membership, motion, overlap};
 use crate::noise::shape::ValueShape;
 use crate::noise::value::Ordered;
 
@@ -17,6 +17,7 @@ pub(super) struct SecondLook<'a> {
     pub(super) candidate: &'a Comparison,
     in_second: Vec<Likeness>,
     in_legacy: Vec<Likeness>,
+    in_candidate: Vec<Likeness>,
 }
 
 impl<'a> SecondLook<'a> {
@@ -32,7 +33,14 @@ impl<'a> SecondLook<'a> {
             candidate,
             in_second: second.findings.iter().map(Likeness::of).collect(),
             in_legacy: legacy.findings.iter().map(Likeness::of).collect(),
+            in_candidate: candidate.findings.iter().map(Likeness::of).collect(),
         }
+    }
+
+    /// Whether the legacy differs from itself in the way that the services differ in a group, and whether the candidate does.
+    pub(super) fn likewise(&self, likeness: &Likeness) -> [bool; 2] {
+        [&self.in_legacy, &self.in_candidate]
+            .map(|motions| motions.iter().any(|moved| likeness.is_motion(moved)))
     }
 
     /// The class of the findings of one group.
@@ -157,6 +165,15 @@ impl<'a> SecondLook<'a> {
 
     /// The values of both services at the place of a finding, of the first look and of the second.
     pub(super) fn values<'b>(&'b self, finding: &'b Finding) -> [&'b Side; 4] {
+        self.values_or(finding, false)
+    }
+
+    /// The same, where a value is absent if what held it is gone. Otherwise it would seem to stand still.
+    pub(super) fn values_there<'b>(&'b self, finding: &'b Finding) -> [&'b Side; 4] {
+        self.values_or(finding, true)
+    }
+
+    fn values_or<'b>(&'b self, finding: &'b Finding, absent_with_holder: bool) -> [&'b Side; 4] {
         let at = |comparison: &'b Comparison, path: &str| {
             let mut there = comparison.findings.iter();
             there.find(|other| other.part == finding.part && other.path == path)
@@ -166,7 +183,18 @@ impl<'a> SecondLook<'a> {
         let second = at(self.second, path);
         let legacy = second.map(|pair| &pair.legacy);
         let candidate = second.map(|pair| &pair.candidate);
-        let moved = |comparison, path| at(comparison, path).map(|pair| &pair.candidate);
+        let is_gone = |comparison: &'b Comparison, path: &str| {
+            absent_with_holder
+                && comparison.findings.iter().any(|other| {
+                    other.part == finding.part
+                        && matches!(other.kind, Kind::Missing | Kind::Type)
+                        && is_above(&other.path, path)
+                })
+        };
+        let moved = |comparison, path| {
+            let there = at(comparison, path).map(|pair| &pair.candidate);
+            there.or_else(|| is_gone(comparison, path).then_some(&Side::Absent))
+        };
         let legacy = legacy.or_else(|| moved(self.legacy, path));
         let candidate = candidate.or_else(|| moved(self.candidate, in_candidate));
         [

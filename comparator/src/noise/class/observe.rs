@@ -14,6 +14,9 @@ use crate::noise::value::Ordered;
 /// Findings of a group whose values are looked at. Of more, so many that are spread over all of them and others each time: a
 /// fault may be in the last elements of long lists alone.
 const VALUES: usize = 16;
+/// Powers of two by which one service must have moved farther than the other to have done so. Two looks are half a second apart
+/// for both, so that clocks and counters move equally far but for the order in which both were asked.
+const WIDER: i64 = 2;
 /// Shortest id within a text of which no two are equal by chance.
 const SHORTEST_TOKEN: usize = 8;
 
@@ -40,8 +43,10 @@ pub struct Observation {
     /// Of lists with the same elements in another order: each service's orders are nearer to its own (`Greater`) than to those
     /// of the other one, or farther.
     pub nearer: Option<Ordering>,
-    /// The candidate's two orders are farther from each other than the legacy's (`Greater`), or nearer.
+    /// The candidate's two orders, or numbers, are farther from each other than the legacy's (`Greater`), or nearer.
     pub scatter: Option<Ordering>,
+    /// Whether the legacy's two answers differ from each other as the services do, and whether the candidate's do.
+    pub likewise: [bool; 2],
     /// Whether they are ids or tokens: no clock shows one twice, however soon.
     pub are_ids: bool,
     /// Hashes of the legacy's values, without those that repeat within this exchange.
@@ -63,7 +68,7 @@ pub(super) fn observe(
         ..Observation::default()
     };
     for finding in chosen(findings, hash) {
-        let values = look.values(finding);
+        let values = look.values_there(finding);
         if finding.kind == Kind::Order
             && let Some(orders) = Orders::of(values)
         {
@@ -156,7 +161,14 @@ impl Observation {
         if shape.is_ordered() {
             self.between = self.between.max(distance(part, c1, l1));
         }
-        self.motion = self.motion.max(distance(part, l2, l1));
+        let motion = distance(part, l2, l1);
+        if let (Some(legacy), Some(candidate)) = (motion, distance(part, c2, c1)) {
+            let wider = i64::from(candidate) - i64::from(legacy);
+            if wider.abs() >= WIDER {
+                sums.scatter += wider.signum() as i32;
+            }
+        }
+        self.motion = self.motion.max(motion);
     }
 
     fn remember(&mut self, [l1, c1, l2, c2]: [&Side; 4], hash: &dyn Fn(&[u8]) -> u64) {

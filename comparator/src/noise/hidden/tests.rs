@@ -26,6 +26,7 @@ fn group(name: &str, rechecks: u64, evidence: &[(RecheckEvidence, u64)]) -> Nois
         mirror: None,
         family: None,
         compared: COMPARED,
+        groups: 1,
         classes: ClassCounts::from([
             (MismatchClass::Noise, rechecks),
             (MismatchClass::Unconfirmed, COMPARED - rechecks),

@@ -10,12 +10,13 @@ use crate::simulation::RATE;
 
 /// Rechecks of a group that was confirmed, in a minute.
 const PER_GROUP: u64 = 20;
+const MINUTE: i64 = 60 * SECOND;
 
 /// The rechecks that may still be made.
 pub(super) struct Budget {
     of_each: f64,
     left: f64,
-    /// Groups that were confirmed, with the minute and the rechecks in it.
+    /// Groups that were confirmed, with the begin of their minute and the rechecks in it.
     confirmed: BTreeMap<String, (i64, u64)>,
 }
 
@@ -37,10 +38,14 @@ impl Budget {
     }
 
     pub(super) fn takes(&mut self, groups: &[String], time: i64) -> bool {
-        let minute = time.div_euclid(60 * SECOND);
         let is_spent = |name: &String| {
             let known = self.confirmed.get(name);
-            known.is_some_and(|(at, looks)| *at == minute && *looks >= PER_GROUP)
+            known.is_some_and(|(begun, looks)| {
+                let gone = time - begun;
+                // Half of them at once, and the others spread over the minute.
+                let due = (PER_GROUP.cast_signed() / 2 + 1) * gone / MINUTE;
+                gone < MINUTE && *looks >= PER_GROUP / 2 + due.unsigned_abs()
+            })
         };
         if self.left < 1.0 || groups.iter().all(is_spent) {
             return false;
@@ -48,7 +53,12 @@ impl Budget {
         self.left -= 1.0;
         for name in groups {
             if let Some(known) = self.confirmed.get_mut(name) {
-                *known = (minute, if known.0 == minute { known.1 + 1 } else { 1 });
+                let is_over = known.1 == 0 || time - known.0 >= MINUTE;
+                *known = if is_over {
+                    (time, 1)
+                } else {
+                    (known.0, known.1 + 1)
+                };
             }
         }
         true

@@ -24,7 +24,7 @@ use parity_schemas::verdict::{Finding, Verdict};
 
 use super::budget::Budget;
 use super::scenarios::{Condition, Field, Route, Scenario};
-use crate::service::{Fault, Noise, SECOND, TARGETS, World};
+use crate::service::{Fault, Noise, SECOND, Service, TARGETS, World};
 use crate::simulation::{ASKING, DELAY, RATE, capture, hash};
 
 /// What was counted of one route.
@@ -221,7 +221,7 @@ impl Mirror {
         if (target * 83 % TARGETS) as f64 >= field.share * TARGETS as f64 {
             return ["0".to_owned(), "0".to_owned()];
         }
-        let mut faults = [Fault::None, fault];
+        let mut faults = [(Service::Legacy, Fault::None), (Service::Candidate, fault)];
         if !legacy_first {
             faults.reverse();
         }

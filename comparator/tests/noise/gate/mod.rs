@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::service::SECOND;
 use mirror::Mirror;
-use scenarios::{Condition, Must, SCENARIOS, Scenario};
+use scenarios::{Condition, ITSELF, Must, SCENARIOS, Scenario};
 use store::Former;
 
 /// Requests between two looks.
@@ -53,7 +53,7 @@ struct Run {
 fn thresholds(scenario: &Scenario) -> Thresholds {
     let plain = Thresholds::default();
     match scenario.condition {
-        Condition::None | Condition::Edit => plain,
+        Condition::None | Condition::Edit | Condition::Late(_) => plain,
         Condition::AllRoutes => Thresholds {
             require_all_routes: true,
             ..plain
@@ -149,7 +149,8 @@ fn simulate(scenario: &Scenario, seed: u64, to_the_end: bool) -> Run {
         }
         mirror.request(number);
         let requests = number + 1;
-        if !requests.is_multiple_of(INTERVAL) {
+        let is_early = matches!(scenario.condition, Condition::Late(from) if requests < from);
+        if is_early || !requests.is_multiple_of(INTERVAL) {
             continue;
         }
         let until = Timestamp::from_micros(requests.cast_signed() * SECOND / 100);
@@ -270,7 +271,7 @@ fn the_gate_is_wrong_as_seldom_as_it_says_whatever_the_services_do() {
     let seeds = if is_long { 40 } else { 1 };
     println!("{HEAD}");
     let mut wrong = Vec::new();
-    for scenario in &SCENARIOS {
+    for scenario in SCENARIOS.iter().chain(&ITSELF) {
         let runs: Vec<Run> = (0..seeds)
             .map(|seed| simulate(scenario, seed * 7_919 + 11, is_long))
             .collect();

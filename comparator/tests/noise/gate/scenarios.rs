@@ -1,5 +1,9 @@
 //! The pairs of services that are gated.
 
+mod itself;
+
+pub(crate) use self::itself::ITSELF;
+
 use crate::service::{Fault, Noise, SECOND};
 
 /// A field that differs by chance.
@@ -45,6 +49,8 @@ pub(crate) enum Condition {
     Edit,
     /// The candidate takes this times as long, and half as long again is allowed.
     Slow(f64),
+    /// Nobody looks before so many requests.
+    Late(u64),
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -102,6 +102,7 @@ fn noise(group: &CoincidingGroup, state: NoiseState, count: u64) -> NoiseGroup {
         mirror: None,
         family: None,
         compared: 1_000,
+        groups: 1,
         classes: group.classes.clone(),
         evidence: EvidenceCounts::new(),
         rechecks: count,

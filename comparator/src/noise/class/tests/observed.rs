@@ -89,3 +89,34 @@ fn orders_of_the_same_elements_are_near_or_far() {
         (less, None)
     );
 }
+
+#[test]
+fn an_element_that_is_gone_did_not_stand_still_and_it_is_said_who_moves_likewise() {
+    let list = |ids: &[u32]| {
+        let elements: Vec<String> = ids
+            .iter()
+            .map(|id| format!("{{\"id\":\"3f2a77de-5b1e-4c2b-9a1c-{id:012x}\"}}"))
+            .collect();
+        format!("{{\"v\":[{}]}}", elements.join(","))
+    };
+    let seen = |lists: [&[u32]; 4], pattern: &str| {
+        let [l1, c1, l2, c2] = lists.map(list);
+        let rechecked = recheck_of([(200, &l1), (200, &l2)], [(200, &c1), (200, &c2)]);
+        let found = rechecked.groups.iter().find(|group| {
+            let is_member = group.shape.to_string().contains("missing");
+            is_member == (pattern == "/v/*")
+        });
+        found.expect("a group").observation.clone()
+    };
+    // Each answer has fresh ids, and the second ones are shorter.
+    let ids = seen([&[1, 2], &[3, 4], &[5], &[6]], "/v/*/id");
+    assert_eq!((ids.own, ids.likewise), (None, [true, true]));
+    for (lists, likewise) in [
+        ([&[1][..], &[2, 3], &[4, 5], &[6]], [true, true]),
+        ([&[1][..], &[2, 3], &[4, 5], &[6, 7]], [true, false]),
+        ([&[1][..], &[2, 3], &[4], &[6]], [false, true]),
+        ([&[1][..], &[2, 3], &[4], &[6, 7]], [false, false]),
+    ] {
+        assert_eq!(seen(lists, "/v/*").likewise, likewise, "{lists:?}");
+    }
+}
