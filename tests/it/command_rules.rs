@@ -97,7 +97,9 @@ fn every_word_that_accept_takes_is_listed_with_its_meaning() {
         );
         place.write("rules.toml", &rule);
         let ended = place.run(&["diff", "a.json", "a.json", "--rules", "rules.toml"]);
-        assert_eq!(ended.code, 0, "{word}: {}", ended.stderr);
+        // What may be chance is the only word that no rule takes.
+        let expected = if word == "moved" { 2 } else { 0 };
+        assert_eq!(ended.code, expected, "{word}: {}", ended.stderr);
     }
     assert!(list.lines().count() > 20);
 }

@@ -286,7 +286,7 @@ pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let shape: Shape = group.group.shape.parse().ok()?;
     let (alone, mirror) = GroupSums::of_noise(group, shape);
     let mut proof = prove(&alone, mirror.as_ref(), group);
-    let mut moves = moved(&alone, mirror.as_ref());
+    let mut moves = moved(&alone, mirror.as_ref()) || proof.likewise.moves();
     if let Some(family) = group.family.as_ref().filter(|_| proof.is_open()) {
         let (sums, of_mirror) = GroupSums::of_family(family, shape);
         let of_all = prove(&sums, of_mirror.as_ref(), group);
