@@ -9,13 +9,15 @@ use crate::notation::number::Decimal;
 /// Largest value whose content is made, in bytes of JSON.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
-/// The content of a value; `None` if it is larger than [`MAX_BYTES`].
+/// The content of a value; `None` if it is larger than [`MAX_BYTES`], or repeats a key: which of the values counts then
+/// depends on the parser.
 pub(crate) fn content(tree: Tree<'_>, at: u32) -> Option<Vec<u8>> {
-    (tree.span(at).len() <= MAX_BYTES).then(|| {
-        let mut out = Vec::new();
-        push(tree, at, &mut out);
-        out
-    })
+    if tree.span(at).len() > MAX_BYTES {
+        return None;
+    }
+    let mut out = Vec::new();
+    push(tree, at, &mut out)?;
+    Some(out)
 }
 
 /// Whether two values are equal; false if one is too large to tell.
@@ -48,7 +50,7 @@ pub(crate) fn is_telling(tree: Tree<'_>, at: u32) -> bool {
 }
 
 /// Lengths stand before texts, so that no two values have one content.
-fn push(tree: Tree<'_>, at: u32, out: &mut Vec<u8>) {
+fn push(tree: Tree<'_>, at: u32, out: &mut Vec<u8>) -> Option<()> {
     let kind = tree.kind(at);
     out.push(kind as u8);
     match kind {
@@ -64,25 +66,28 @@ fn push(tree: Tree<'_>, at: u32, out: &mut Vec<u8>) {
             push_text(tree.unescaped(at, &mut Vec::new()), out);
         }
         NodeKind::Array => {
-            tree.elements(at)
-                .for_each(|element| push(tree, element, out));
+            for element in tree.elements(at) {
+                push(tree, element, out)?;
+            }
             out.push(u8::MAX);
         }
         NodeKind::Object => {
-            let mut members: Vec<Vec<u8>> = tree
-                .keys(at)
-                .map(|key| {
-                    let mut member = Vec::new();
-                    push(tree, key, &mut member);
-                    push(tree, key + 1, &mut member);
-                    member
-                })
-                .collect();
+            let mut members: Vec<[Vec<u8>; 2]> = Vec::new();
+            for key in tree.keys(at) {
+                let mut member = [Vec::new(), Vec::new()];
+                push(tree, key, &mut member[0])?;
+                push(tree, key + 1, &mut member[1])?;
+                members.push(member);
+            }
             members.sort_unstable();
-            out.extend(members.into_iter().flatten());
+            if members.windows(2).any(|pair| pair[0][0] == pair[1][0]) {
+                return None;
+            }
+            out.extend(members.into_iter().flatten().flatten());
             out.push(u8::MAX);
         }
     }
+    Some(())
 }
 
 fn push_text(text: &[u8], out: &mut Vec<u8>) {

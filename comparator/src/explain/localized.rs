@@ -3,6 +3,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::instant::Instant;
 use crate::notation::number::{Decimal, same_decimal};
 
 /// Longest text that is read: a date in words, or an amount with its currency.
@@ -80,7 +81,9 @@ pub(super) fn same_texts(one: &[u8], two: &[u8]) -> bool {
     let (Some(one), Some(two)) = (readable(one), readable(two)) else {
         return false;
     };
-    same_amount(one, two) || same_date(one, two)
+    // Two times that can be read were compared before.
+    let instant = |text: &str| Instant::parse(text.as_bytes()).is_some();
+    same_amount(one, two) || !(instant(one) && instant(two)) && same_date(one, two)
 }
 
 /// Whether a text is a JSON number as people write it.
@@ -88,12 +91,7 @@ pub(super) fn same_number(text: &[u8], number: &[u8]) -> bool {
     readable(text)
         .and_then(Amount::parse)
         .is_some_and(|amount| {
-            amount.unit.is_empty()
-                && amount
-                    .readings
-                    .iter()
-                    .flatten()
-                    .any(|reading| same_decimal(reading.as_bytes(), number))
+            amount.unit.is_empty() && same_decimal(amount.number.as_bytes(), number)
         })
 }
 
@@ -106,22 +104,20 @@ fn same_amount(one: &str, two: &str) -> bool {
     let (Some(one), Some(two)) = (Amount::parse(one), Amount::parse(two)) else {
         return false;
     };
-    let same = |reading: &String| {
-        let mut others = two.readings.iter().flatten();
-        others.any(|other| same_decimal(reading.as_bytes(), other.as_bytes()))
-    };
-    one.unit == two.unit && one.readings.iter().flatten().any(same)
+    one.unit == two.unit && same_decimal(one.number.as_bytes(), two.number.as_bytes())
 }
 
 /// A number with its unit.
 struct Amount {
-    /// As a JSON number, with a point and with a comma before the decimals; `None` where it cannot be read so.
-    readings: [Option<String>; 2],
+    /// As a JSON number.
+    number: String,
     /// What stands before and after the digits but for a sign, without spaces.
     unit: String,
 }
 
 impl Amount {
+    /// Refuses what is another number in another language: `1.234` is a thousand or one, and a fault by a thousand must not
+    /// look like a spelling.
     fn parse(text: &str) -> Option<Self> {
         let first = text.find(|letter: char| letter.is_ascii_digit())?;
         let last = text.rfind(|letter: char| letter.is_ascii_digit())?;
@@ -139,11 +135,11 @@ impl Amount {
                 other => unit.push(other),
             }
         }
-        let readings = ['.', ','].map(|point| read(digits, point, negative));
-        readings
-            .iter()
-            .any(Option::is_some)
-            .then_some(Self { readings, unit })
+        let number = match ['.', ','].map(|point| read(digits, point, negative)) {
+            [Some(one), Some(two)] => (one == two).then_some(one)?,
+            [one, two] => one.or(two)?,
+        };
+        Some(Self { number, unit })
     }
 }
 
@@ -194,7 +190,7 @@ fn same_date(one: &str, two: &str) -> bool {
     }
 }
 
-/// The sorted parts of a date in words; `None` without a month and a number.
+/// The month of a date in words, then its other parts in their order; `None` without a month and a number.
 fn parts_of_date(text: &str) -> Option<Vec<String>> {
     // Most texts end here, before they cost memory.
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -206,14 +202,15 @@ fn parts_of_date(text: &str) -> Option<Vec<String>> {
         .flat_map(char::to_lowercase)
         .collect();
     let (mut months, mut numbers) = (0, 0);
-    let mut parts = Vec::new();
+    let mut parts = vec![String::new()];
     for word in plain.split(|letter: char| !letter.is_alphanumeric()) {
         if word.is_empty() || FILLERS.contains(&word) {
             continue;
         }
         if let Some(month) = month(word) {
             months += 1;
-            parts.push(format!("month {month}"));
+            // Languages differ in where it stands. All else keeps its place, or a day would be a year.
+            parts[0] = format!("month {month}");
         } else if let Some(number) = ordinal(word) {
             numbers += 1;
             parts.push(number.to_owned());
@@ -221,7 +218,6 @@ fn parts_of_date(text: &str) -> Option<Vec<String>> {
             parts.push(word.to_owned());
         }
     }
-    parts.sort_unstable();
     (months == 1 && numbers > 0).then_some(parts)
 }
 

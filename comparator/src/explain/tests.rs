@@ -370,6 +370,8 @@ fn values_put_into_something_else() {
             Some(E::JsonInText),
         ),
         (r#"{"a":1,"b":[2]}"#, r#"{"b":[2.5],"a":1}"#, None),
+        // Most parsers take the last one.
+        (r#"{"a":1,"a":2}"#, r#"{"a":2,"a":1}"#, None),
     ]);
 }
 
@@ -384,6 +386,18 @@ fn spellings_of_other_languages() {
         ("1.234,56", "1,234.57", None),
         ("1.234,56 €", "$1,234.56", None),
         ("12,5", "-12.5", None),
+        // A thousand or one.
+        ("1.234 kg", "1234 kg", None),
+        ("€1.500", "€1500", None),
+        ("1,234", "1.234", None),
+        ("1.234.567", "1,234,567", Some(E::Localized)),
+        ("10 March 12", "12 March 10", Some(E::Permutation)),
+        ("3 March 2026, 10:15", "3 March 2026, 15:10", None),
+        (
+            "Tue, 03 Mar 2026 10:15:00 GMT",
+            "Tue, 10 Mar 2026 03:15:00 GMT",
+            None,
+        ),
         ("3 mars 2026", "March 3, 2026", Some(E::Localized)),
         ("3. März 2026", "3 March 2026", Some(E::Localized)),
         ("1er août 2026", "1 Aug 2026", Some(E::Localized)),

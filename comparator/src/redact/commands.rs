@@ -28,33 +28,31 @@ const PROGRAMS: [(&str, &str, Form); 9] = [
     ("ldapmodify", "-w", Form::Either),
 ];
 
-/// The passwords in all command lines of a text.
+/// The passwords in all command lines of a text. A command line may itself be quoted (`sh -c "mysql -pSECRET"`), and a quote
+/// may be an apostrophe, so quotes part words like blanks; only a password that begins with one ends with it. A command ends
+/// with its line, unless that ends in a backslash.
 pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     if !PROGRAMS.iter().any(|(program, ..)| text.contains(program)) {
         return spans;
     }
-    let mut start = 0;
-    for command in text.split_inclusive(['\n', '\r', '|', ';']) {
-        of_command(command, start, &mut spans);
-        start += command.len();
-    }
-    spans
-}
-
-fn of_command(command: &str, start: usize, spans: &mut Vec<Range<usize>>) {
     let mut known: Option<(&str, Form)> = None;
     let mut at = 0;
-    while let Some(rest) = command.get(at..) {
-        let blank = rest.len() - rest.trim_start().len();
-        let from = at + blank;
-        let word = &rest.trim_start();
-        let length = word_length(word);
-        if length == 0 {
-            return;
-        }
-        let word = word.get(..length).unwrap_or_default();
-        at = from + length;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let length = word_length(rest);
+        let Some(word) = rest.get(..length).filter(|word| !word.is_empty()) else {
+            let sign = rest.chars().next().unwrap_or_default();
+            let is_continued = text
+                .get(..at)
+                .is_some_and(|before| before.trim_end_matches('\r').ends_with('\\'));
+            if sign == '\n' && !is_continued {
+                known = None;
+            }
+            at += sign.len_utf8().max(1);
+            continue;
+        };
+        let from = at;
+        at += length;
         if let Some(program) = program(word) {
             known = Some(program);
             continue;
@@ -62,21 +60,25 @@ fn of_command(command: &str, start: usize, spans: &mut Vec<Range<usize>>) {
         let Some((option, form)) = known else {
             continue;
         };
-        let Some(joined) = word.strip_prefix(option) else {
+        if !word.starts_with(option) {
             continue;
-        };
-        if !joined.is_empty() {
-            spans.push(start + from + option.len()..start + at);
-        } else if form == Form::Either {
-            let rest = command.get(at..).unwrap_or_default();
-            let value = rest.trim_start();
-            let from = at + rest.len() - value.len();
-            at = from + word_length(value);
-            if at > from {
-                spans.push(start + from..start + at);
+        }
+        let mut value = from + option.len();
+        let behind = text.get(value..).unwrap_or_default();
+        if behind.starts_with(|sign: char| sign.is_whitespace()) || behind.is_empty() {
+            if form == Form::Joined {
+                continue;
             }
+            let blank = |sign: char| sign.is_whitespace() || sign == '\\';
+            value += behind.len() - behind.trim_start_matches(blank).len();
+        }
+        let end = value + value_length(text.get(value..).unwrap_or_default());
+        if end > value {
+            spans.push(value..end);
+            at = end;
         }
     }
+    spans
 }
 
 /// The option and form of a program that a word calls, by whatever path.
@@ -89,21 +91,24 @@ fn program(word: &str) -> Option<(&'static str, Form)> {
         .map(|(_, option, form)| (*option, *form))
 }
 
-/// The length of the first word, as a shell reads it: blanks within quotes are part of it. A quote that does not close is a
-/// sign like any other.
+/// The length of the word at the start, which may be none.
 fn word_length(text: &str) -> usize {
-    let mut at = 0;
-    while let Some(next) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        if next.is_whitespace() {
-            break;
-        }
-        let after = at + next.len_utf8();
-        let closed = matches!(next, '"' | '\'')
-            .then(|| text.get(after..)?.find(next))
-            .flatten();
-        at = closed.map_or(after, |length| after + length + 1);
+    text.find(|sign: char| sign.is_whitespace() || matches!(sign, '"' | '\'' | '`'))
+        .unwrap_or(text.len())
+}
+
+/// The length of a password: to the quote that closes it, or else to the next blank.
+fn value_length(text: &str) -> usize {
+    let quote = text
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '"' | '\''));
+    let closed = quote.and_then(|quote| text.get(1..)?.find(quote));
+    if let Some(length) = closed {
+        return length + 2;
     }
-    at
+    let from = usize::from(quote.is_some());
+    from + word_length(text.get(from..).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -131,6 +136,13 @@ mod tests {
             ("redis-cli -h h -a HUNTER2 ping", "HUNTER2"),
             ("sqlcmd -S h -U sa -P HUNTER2", "HUNTER2"),
             ("mysql -p'HUNTER2", "'HUNTER2"),
+            ("sh -c \"mysql -uroot -pHUNTER2 shop\"", "HUNTER2"),
+            ("cmd=\"mysqldump -pHUNTER2 shop\"", "HUNTER2"),
+            ("mysql \"-pHUNTER2\"", "HUNTER2"),
+            ("don't run mysql -pHUNTER2, it isn't safe", "HUNTER2,"),
+            ("mysql -p'ab;HUNTER2' x", "'ab;HUNTER2'"),
+            ("mysql -uroot \\\n -pHUNTER2", "HUNTER2"),
+            ("mysql -e 'select 1; select 2' -pHUNTER2", "HUNTER2"),
         ] {
             assert!(
                 found(text).contains(&password.to_owned()),
@@ -147,6 +159,7 @@ mod tests {
             "mysql",
             "mysql ",
             "sshpass -p",
+            "mysql\nssh -pX",
             "the mysql server listens on port 3306",
         ] {
             assert!(found(text).is_empty(), "{text}: {:?}", found(text));

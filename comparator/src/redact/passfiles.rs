@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 /// What hashes of passwords begin with, up to their parameters.
-const HASHES: [&str; 22] = [
+const HASHES: [&str; 29] = [
     "$1$",
     "$2$",
     "$2a$",
@@ -26,11 +26,20 @@ const HASHES: [&str; 22] = [
     "$pbkdf2-sha256$",
     "$pbkdf2-sha512$",
     "pbkdf2_sha256$",
+    "argon2$argon2id$",
+    "argon2$argon2i$",
+    "bcrypt$$2b$",
+    "bcrypt_sha256$$2b$",
+    "$P$",
+    "$H$",
+    "$S$",
     "pbkdf2:sha256:",
     "scrypt:",
 ];
 /// Shortest such hash: that of MD5 without a salt has 26 characters.
 const MIN_BYTES: usize = 24;
+/// Longest such hash; longer ones are something else. It bounds the work on a text full of beginnings.
+const MAX_BYTES: usize = 512;
 /// Shortest last piece of one: 22 characters are 128 bits.
 const MIN_DIGEST: usize = 20;
 /// Ports that a database listens on; smaller numbers are more often a line or a minute.
@@ -49,9 +58,8 @@ pub(super) fn hashes(text: &str) -> Vec<Range<usize>> {
                 continue;
             }
             let rest = text.get(at..).unwrap_or_default();
-            let length = rest
-                .find(|sign: char| !(sign.is_ascii_alphanumeric() || "./$=,+-_:".contains(sign)))
-                .unwrap_or(rest.len());
+            let is_part = |sign: &u8| sign.is_ascii_alphanumeric() || b"./$=,+-_:".contains(sign);
+            let length = rest.bytes().take(MAX_BYTES).take_while(is_part).count();
             let hash = rest.get(..length).unwrap_or_default();
             let hash = hash.trim_end_matches(['.', ',', ':']);
             let digest = hash.rsplit('$').next().unwrap_or_default();

@@ -9,9 +9,10 @@ use regex::bytes::{Regex, RegexBuilder};
 
 /// Memory of a compiled expression: thousands of states, far more than people can read.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
-/// Largest text in which parts are left out; a larger one is compared whole. Most searches take some nanoseconds a byte,
-/// and the slowest some hundred.
-const MAX_TEXT_BYTES: usize = 1 << 20;
+/// Largest text in which parts are left out, and most places; with more it is compared whole. Each search may read all of
+/// the rest, so a hostile text could cost both multiplied: less than a second.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
+const MAX_PLACES: usize = 256;
 /// Stands for a captured part. No UTF-8 has this byte.
 const MARK: u8 = 0xff;
 
@@ -34,13 +35,19 @@ impl Parts {
 
     /// Whether two texts are the same but for the captured parts.
     pub(crate) fn leave_equal(&self, one: &[u8], two: &[u8]) -> bool {
-        one.len().max(two.len()) <= MAX_TEXT_BYTES && self.without(one) == self.without(two)
+        one.len().max(two.len()) <= MAX_TEXT_BYTES
+            && self
+                .without(one)
+                .is_some_and(|one| Some(one) == self.without(two))
     }
 
-    fn without(&self, text: &[u8]) -> Vec<u8> {
+    fn without(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let mut copied = 0;
-        for captures in self.0.captures_iter(text) {
+        for (place, captures) in self.0.captures_iter(text).enumerate() {
+            if place >= MAX_PLACES {
+                return None;
+            }
             let mut parts: Vec<Range<usize>> = captures
                 .iter()
                 .skip(1)
@@ -58,7 +65,7 @@ impl Parts {
             }
         }
         out.extend_from_slice(&text[copied..]);
-        out
+        Some(out)
     }
 }
 
@@ -140,6 +147,19 @@ mod tests {
             assert_eq!(found, equal, "{pattern}: {one} {two}");
             let swapped = parts.leave_equal(two.as_bytes(), one.as_bytes());
             assert_eq!(swapped, equal, "{pattern}: {two} {one}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_or_found_too_often_is_compared_whole() {
+        let parts = Parts::new(r"x(\d)").expect("an expression");
+        for (count, equal) in [(MAX_PLACES, true), (MAX_PLACES + 1, false)] {
+            let [one, two] = ["x1", "x2"].map(|text| text.repeat(count));
+            assert_eq!(parts.leave_equal(one.as_bytes(), two.as_bytes()), equal);
+        }
+        for (length, equal) in [(MAX_TEXT_BYTES - 2, true), (MAX_TEXT_BYTES - 1, false)] {
+            let [one, two] = ["x1", "x2"].map(|text| format!("{text}{}", " ".repeat(length)));
+            assert_eq!(parts.leave_equal(one.as_bytes(), two.as_bytes()), equal);
         }
     }
 

@@ -135,7 +135,9 @@ impl Spread {
             below,
             targets,
         ] = *sums;
-        *self.targets.entry(run).or_default() += targets;
+        // A forged row is refused later; it must not stop the reader.
+        let known = self.targets.entry(run).or_default();
+        *known = known.saturating_add(targets);
         let part = Part {
             count,
             rechecks,
