@@ -13,6 +13,10 @@
 //! *What it does not excuse*: a legacy that stands still; a candidate that stands still where the legacy moves, or the
 //! reverse; and a legacy that only moves when the candidate does, because the data changed for both: a wrong value of data
 //! that changes is wrong.
+//!
+//! *What it leaves open*: until some rechecks more, one of two that move seldom and unequally; and for ever a candidate that
+//! is always wrong and changes its value as often as the legacy does, which looks like two services with a text of their own
+//! at random. Neither passes by it.
 
 use parity_schemas::evidence::Bound;
 use parity_schemas::recheck::RecheckEvidence;
