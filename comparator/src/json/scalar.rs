@@ -50,7 +50,10 @@ impl<'a> Scalar<'a> {
                 })
             }
             Action::Within(bound) => {
-                let times = self.instant().zip(other.instant());
+                let times = self
+                    .is_time_beside(other)
+                    .then(|| self.instant().zip(other.instant()));
+                let times = times.flatten();
                 let apart = times.and_then(|(one, two)| one.compare(&two));
                 apart.is_some_and(|(_, apart)| bound.count().is_some_and(|bound| apart <= bound))
             }
@@ -69,6 +72,16 @@ impl<'a> Scalar<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Whether two values may be times in one unit: two numbers are Unix times only with ten digits or more, as many in both.
+    /// Seconds and milliseconds are another unit, and no tolerance.
+    fn is_time_beside(&self, other: &Self) -> bool {
+        const MIN_DIGITS: usize = 10;
+        let whole = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.kind != NodeKind::Number
+            || other.kind != NodeKind::Number
+            || (whole(self.text) >= MIN_DIGITS && whole(self.text) == whole(other.text))
     }
 
     fn decimal(&self, also_text: bool) -> Option<Decimal> {
