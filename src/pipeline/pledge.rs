@@ -152,7 +152,6 @@ impl Pledge {
             if !mismatch.rule_hits.is_empty() {
                 recorder.rule_hits(route, &mismatch.rule_hits);
             }
-            settling.count_events(recorder, route, events);
             recorder.compared(route, mismatch.legacy_status, mismatch.target);
             if let Some(mut record) = mismatch.record.take() {
                 record.class = rechecked.map_or(MismatchClass::Unconfirmed, |found| found.class);
@@ -169,6 +168,8 @@ impl Pledge {
                 unasked,
             };
             recorder.mismatch(route, mismatch.legacy, mismatch.candidate, &seen);
+            // After the mismatch, and read before it: a process that is killed leaves no recheck without its mismatch.
+            settling.count_events(recorder, route, events);
             recorder.settled(mismatch.epoch);
         });
         self.mismatch = None;

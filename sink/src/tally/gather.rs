@@ -11,7 +11,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 
 use super::counters::{
-    CLIENTS, DURATIONS, MATCHED, OUTCOMES, RECEIVED, RouteCounters, Shard, lock,
+    CLIENTS, DURATIONS, MATCHED, OUTCOMES, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
@@ -63,6 +63,8 @@ struct Source {
 struct Baseline {
     counters: Arc<RouteCounters>,
     changes: u64,
+    /// The same at the last reading of rechecks.
+    changes_of_rechecks: u64,
     outcomes: [u64; OUTCOMES],
     durations: [Seen; DURATIONS],
     rules: Vec<u64>,
@@ -159,6 +161,10 @@ impl TallyBook {
         now: Timestamp,
     ) {
         source.adopt_added();
+        // What is written after a mismatch is read before it, and what is written before it is read after it.
+        for baseline in &mut source.routes {
+            baseline.gather_rechecks(state, interval);
+        }
         for (route, mismatches) in source.shard.take_mismatches() {
             let totals = state.totals_of(route);
             totals.classes.add(&mismatches.classes);
@@ -184,6 +190,7 @@ impl Source {
             .extend(added.into_iter().map(|counters| Baseline {
                 counters,
                 changes: 0,
+                changes_of_rechecks: 0,
                 outcomes: [0; OUTCOMES],
                 durations: Default::default(),
                 rules: Vec::new(),
@@ -238,14 +245,26 @@ impl State {
 }
 
 impl Baseline {
-    /// Everything but `received`.
+    /// What happened to rechecks, which is written after the mismatch that they belong to. So no reading has a recheck
+    /// without its mismatch, and neither has a record whose process was killed after it.
+    fn gather_rechecks(&mut self, state: &mut State, interval: &mut Interval) {
+        let changes = self.counters.changes.load(Ordering::Acquire);
+        if changes != self.changes_of_rechecks {
+            self.changes_of_rechecks = changes;
+            for slot in RECHECKS..OUTCOMES {
+                self.gather_slot(slot, state, interval);
+            }
+        }
+    }
+
+    /// Everything but `received` and rechecks.
     fn gather(&mut self, state: &mut State, interval: &mut Interval, now: Timestamp) {
         let changes = self.counters.changes.load(Ordering::Acquire);
         if changes == self.changes {
             return;
         }
         self.changes = changes;
-        for slot in RECEIVED + 1..OUTCOMES {
+        for slot in RECEIVED + 1..RECHECKS {
             if !self.gather_slot(slot, state, interval) {
                 continue;
             }

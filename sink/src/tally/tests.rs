@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
+use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::verdict::{Kind, Part, Reason};
@@ -264,6 +265,11 @@ impl Expected {
     }
 }
 
+fn asked(counts: &Counts) -> u64 {
+    let asked = counts.rechecks.get(&RecheckEvent::Asked);
+    asked.copied().unwrap_or(0)
+}
+
 #[test]
 fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     const THREADS: u64 = 4;
@@ -292,6 +298,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                                     1,
                                     &Sighting::unconfirmed(new_id(), time, &[group("x")]),
                                 );
+                                recorder.recheck(route, RecheckEvent::Asked);
                             }
                         }
                     }
@@ -310,6 +317,10 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                 "an outcome without a request: {total:?}"
             );
             assert!(total.clients_settled() <= total.received, "{total:?}");
+            assert!(
+                asked(&total) <= total.mismatch,
+                "a recheck without its mismatch: {total:?}"
+            );
         }
         for thread in threads {
             thread.join().expect("no panic");
@@ -321,6 +332,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     assert_eq!(total.settled(), total.received);
     assert_eq!(total.clients_settled(), total.received);
     assert_eq!(total.mismatch, THREADS * EACH / 4);
+    assert_eq!(asked(&total), total.mismatch);
     let groups: u64 = store.groups.values().map(|group| group.count).sum();
     assert_eq!(groups, total.mismatch);
 }
