@@ -52,6 +52,10 @@ vocabulary! {
         CandidateRepeats = "candidate_repeats" => "only the candidate showed a value of earlier requests",
         /// The legacy did, and the candidate did not.
         LegacyRepeats = "legacy_repeats" => "only the legacy showed a value of earlier requests",
+        /// The candidate had one id more often at several places of an answer than the legacy.
+        CandidateTwins = "candidate_twins" => "the candidate had the same id at more places of one answer than the legacy",
+        /// The legacy had.
+        LegacyTwins = "legacy_twins" => "the legacy had the same id at more places of one answer than the candidate",
         /// The candidate's value is much further from the legacy's than any two of the legacy's before.
         CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
         /// The legacy moved much further than ever before.

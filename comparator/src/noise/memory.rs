@@ -134,6 +134,11 @@ impl Memory {
                 RecheckEvidence::LegacyOdd,
             ),
             (
+                seen.twins,
+                RecheckEvidence::CandidateTwins,
+                RecheckEvidence::LegacyTwins,
+            ),
+            (
                 seen.nearer,
                 RecheckEvidence::OwnOrder,
                 RecheckEvidence::OtherOrder,

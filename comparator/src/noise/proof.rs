@@ -171,7 +171,7 @@ pub enum Objection {
 }
 
 /// The pairs, each with what is more frequent if the candidate is at fault first.
-pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
+pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 6] = [
     (RecheckEvidence::Own, RecheckEvidence::Other),
     (
         RecheckEvidence::CandidateAlone,
@@ -181,6 +181,10 @@ pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
     (
         RecheckEvidence::CandidateRepeats,
         RecheckEvidence::LegacyRepeats,
+    ),
+    (
+        RecheckEvidence::CandidateTwins,
+        RecheckEvidence::LegacyTwins,
     ),
     (RecheckEvidence::CandidateFar, RecheckEvidence::LegacyFar),
 ];

@@ -24,7 +24,7 @@ use parity_schemas::verdict::{Finding, Kind, Part, TextDiff};
 
 use crate::notation::number::is_number;
 pub use label::UnknownShape;
-pub(super) use pieces::spots;
+pub(super) use pieces::{ids_in, spots};
 use text::Text;
 pub(super) use text::unquoted;
 

@@ -59,6 +59,8 @@ pub(crate) enum Noise {
     Seldom(f64),
     /// Two to six elements with fresh ids.
     Fresh,
+    /// Four fresh ids, each in a sentence or alone.
+    Ids(bool),
     /// Three elements in an object, under fresh ids.
     Keyed,
     /// Each of eight words, or not.
@@ -89,6 +91,8 @@ pub(crate) enum Fault {
     Sorted(Sort),
     /// A line or an element is missing.
     Lost,
+    /// All elements have one id.
+    Twins,
     /// Always the same.
     Constant,
     /// Null.
@@ -290,7 +294,9 @@ impl World {
             (Noise::Token, Fault::Constant) => "\"Bearer PAYMENT_METHOD_DECLINED\"".to_owned(),
             (Noise::Token, Fault::Kind) => format!("\"no token for {target}\""),
             (Noise::Token, _) => format!("\"Bearer {}\"", self.token(22 + bias)),
-            (Noise::Fresh | Noise::Keyed | Noise::Subset, fault) => self.elements(noise, fault),
+            (Noise::Fresh | Noise::Ids(_) | Noise::Keyed | Noise::Subset, fault) => {
+                self.elements(noise, fault)
+            }
             (Noise::CachedId(_), Fault::Constant) => {
                 self.value(Noise::Uuid, (service, Fault::Constant), target, time)
             }

@@ -43,6 +43,14 @@ impl<'a> SecondLook<'a> {
             .map(|motions| motions.iter().any(|moved| likeness.is_motion(moved)))
     }
 
+    /// What the second answers differ in as a finding of the first says.
+    pub(super) fn again(&self, first: &Finding) -> Vec<&Finding> {
+        let likeness = Likeness::of(first);
+        let findings = self.second.findings.iter().zip(&self.in_second);
+        let again = findings.filter(|(_, other)| **other == likeness);
+        again.map(|(finding, _)| finding).collect()
+    }
+
     /// The class of the findings of one group.
     pub(super) fn class(
         &self,

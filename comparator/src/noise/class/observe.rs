@@ -1,6 +1,7 @@
 //! What the four values of a place say of how alike two services behave there, whatever the class.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use parity_schemas::side::Side;
 use parity_schemas::verdict::{Finding, Kind, Part};
@@ -8,7 +9,7 @@ use parity_schemas::verdict::{Finding, Kind, Part};
 use super::look::SecondLook;
 use super::orders::Orders;
 use super::spot::{PART_OF_SPOT, Spot};
-use crate::noise::shape::{Shape, ValueShape};
+use crate::noise::shape::{Shape, ValueShape, ids_in};
 use crate::noise::value::Ordered;
 
 /// Findings of a group whose values are looked at. Of more, so many that are spread over all of them and others each time: a
@@ -40,6 +41,8 @@ pub struct Observation {
     pub moved: Option<Ordering>,
     /// More of the candidate's values have a shape that the other service did not show (`Greater`), or of the legacy's.
     pub odd: Option<Ordering>,
+    /// The candidate's ids are the same at more places of one answer than the legacy's (`Greater`), or at fewer.
+    pub twins: Option<Ordering>,
     /// Of lists with the same elements in another order: each service's orders are nearer to its own (`Greater`) than to those
     /// of the other one, or farther.
     pub nearer: Option<Ordering>,
@@ -102,6 +105,7 @@ pub(super) fn observe(
     seen.own = sign(sums.own);
     seen.moved = sign(sums.moved);
     seen.odd = sign(sums.odd);
+    seen.twins = twins(look, shape, findings, hash);
     seen.nearer = sign(sums.nearer);
     seen.scatter = sign(sums.scatter);
     seen
@@ -241,6 +245,44 @@ fn hash_of(side: &Side, hash: &dyn Fn(&[u8]) -> u64) -> Option<u64> {
         Side::Bytes(digest) => Some(hash(&digest.sha256)),
         Side::Absent | Side::Described(_) | Side::Broken { .. } => None,
     }
+}
+
+/// Whether one service has the same id at more places of an answer than the other. Of all findings of the group, in both
+/// looks: which places are compared with which does not matter here, because no two places of a service are compared.
+///
+/// Only of ids. Numbers are equal by chance, and a clock that is read once for all elements of a list is as good as one that
+/// is read for each.
+fn twins(
+    look: &SecondLook<'_>,
+    shape: Shape,
+    first: &[&Finding],
+    hash: &dyn Fn(&[u8]) -> u64,
+) -> Option<Ordering> {
+    let is_whole = is_id(shape.legacy) && is_id(shape.candidate);
+    let again = first.first().map(|finding| look.again(finding));
+    let looks = [first, again.as_deref().unwrap_or_default()];
+    let repeats = |side_of: fn(&Finding) -> &Side| -> usize {
+        let of_look = |findings: &&[&Finding]| {
+            let (mut count, mut distinct) = (0, HashSet::new());
+            for side in findings.iter().map(|finding| side_of(finding)) {
+                let (Side::Value(text) | Side::Line(text) | Side::Body(text)) = side else {
+                    continue;
+                };
+                let ids = if is_whole {
+                    vec![text.text.as_str()]
+                } else {
+                    ids_in(&text.text)
+                };
+                count += ids.len();
+                distinct.extend(ids.iter().map(|id| hash(id.as_bytes())));
+            }
+            count - distinct.len()
+        };
+        looks.iter().map(of_look).sum()
+    };
+    let legacy = repeats(|finding| &finding.legacy);
+    let candidate = repeats(|finding| &finding.candidate);
+    Some(candidate.cmp(&legacy)).filter(|order| order.is_ne())
 }
 
 /// Adds the hashes of two values, of equal ones one.

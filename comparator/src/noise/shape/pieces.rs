@@ -13,6 +13,8 @@ use crate::notation::number::is_number;
 
 /// Shortest run that may be a token.
 const SHORTEST_TOKEN: usize = 8;
+/// Shortest run that is known to be a token without another one beside it.
+const SHORTEST_ALONE: usize = 16;
 /// Shortest word that is looked for between tokens, so that `‹token›/paid/‹token›` is not one of them.
 const SHORTEST_WORD: usize = 4;
 /// Tokens of one kind differ in length by at most a quarter (and [`SLACK`]): what they hold may be longer or shorter.
@@ -91,6 +93,24 @@ pub(super) fn are_alike(one: &str, two: &str) -> bool {
     }
     let (one, two) = (pieces(one), pieces(two));
     one.len() == two.len() && one.iter().zip(&two).all(|(one, two)| one.is_like(two))
+}
+
+/// The ids in a text: UUIDs, and long runs that are plainly random.
+pub(in crate::noise) fn ids_in(text: &str) -> Vec<&str> {
+    let pieces = pieces(text).into_iter();
+    let parts = pieces.flat_map(|piece| match piece.kind {
+        Kind::Value("<uuid>") => vec![piece.text],
+        Kind::Run => {
+            let is_id = |part: &&str| {
+                part.len() >= SHORTEST_ALONE
+                    && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+                    && letters::reading(part) == Reading::Random
+            };
+            parts(piece.text).into_iter().filter(is_id).collect()
+        }
+        _ => Vec::new(),
+    });
+    parts.collect()
 }
 
 /// The numbers, times, ids and tokens in which any of four texts differ; `None` if they are not of one pattern.

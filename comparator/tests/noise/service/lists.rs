@@ -12,6 +12,7 @@ impl World {
     pub(super) fn elements(&mut self, noise: Noise, fault: Fault) -> String {
         match (noise, fault) {
             (Noise::Subset, _) => self.words(fault),
+            (Noise::Ids(in_sentence), _) => self.ids(in_sentence, fault),
             (Noise::Keyed, Fault::Constant) => "{}".to_owned(),
             (_, Fault::Constant) => "[]".to_owned(),
             _ => {
@@ -40,6 +41,25 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Four ids.
+    fn ids(&mut self, in_sentence: bool, fault: Fault) -> String {
+        let one = self.uuid();
+        let ids = (0..4).map(|_| {
+            let id = if fault == Fault::Twins {
+                one.clone()
+            } else {
+                self.uuid()
+            };
+            if in_sentence {
+                format!("\"{} items, see /orders/{id}\"", self.random.below(1_000))
+            } else {
+                format!("\"{id}\"")
+            }
+        });
+        let ids: Vec<String> = ids.collect();
+        format!("[{}]", ids.join(","))
     }
 
     /// Some words, in their order.

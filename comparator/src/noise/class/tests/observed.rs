@@ -120,3 +120,47 @@ fn an_element_that_is_gone_did_not_stand_still_and_it_is_said_who_moves_likewise
         assert_eq!(seen(lists, "/v/*").likewise, likewise, "{lists:?}");
     }
 }
+
+#[test]
+fn ids_that_are_the_same_at_several_places_of_one_answer_are_told_of_either_service() {
+    const IDS: [&str; 4] = [
+        "f3b0c44298fc1c149afbf4c8996fb924",
+        "9e107d9d372bb6826bd81d3542a419d6",
+        "e4d909c290d0fb1ca068ffaddf22cbd0",
+        "d41d8cd98f00b204e9800998ecf8427e",
+    ];
+    // Of each answer, which ids it has: that of the look and service, and a fresh one if it is no twin.
+    let seen = |wrap: fn(&str) -> String, twins: [[bool; 2]; 2]| {
+        let answer = |service: usize, look: usize| {
+            let own = |at: usize| {
+                let id = IDS[service * 2 + look];
+                let other = if twins[service][look] { 0 } else { at };
+                wrap(&format!("{}{other:06x}", &id[..26]))
+            };
+            format!("{{\"ids\":[{},{},{}]}}", own(0), own(1), own(2))
+        };
+        let legacy = [answer(0, 0), answer(0, 1)];
+        let candidate = [answer(1, 0), answer(1, 1)];
+        let rechecked = recheck_of(
+            [(200, &legacy[0]), (200, &legacy[1])],
+            [(200, &candidate[0]), (200, &candidate[1])],
+        );
+        let mut groups = rechecked.groups.iter();
+        groups.find_map(|group| group.observation.twins)
+    };
+    let (greater, less) = (Some(Ordering::Greater), Some(Ordering::Less));
+    let plain: fn(&str) -> String = |id| format!("\"{id}\"");
+    let link: fn(&str) -> String = |id| format!("\"see /orders/{id} of 12\"");
+    for wrap in [plain, link] {
+        for (twins, found) in [
+            ([[false, false], [false, false]], None),
+            ([[false, false], [true, false]], greater),
+            ([[false, false], [false, true]], greater),
+            ([[false, true], [false, false]], less),
+            ([[true, false], [true, true]], greater),
+            ([[true, true], [true, true]], None),
+        ] {
+            assert_eq!(seen(wrap, twins), found, "{}: {twins:?}", wrap("ID"));
+        }
+    }
+}

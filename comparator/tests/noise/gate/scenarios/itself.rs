@@ -11,6 +11,8 @@ const MANY: [Field; 100] = [Field {
 }; 100];
 const HUNDRED: Route = route("GET /prices", 4.0, &MANY);
 const FRESH: Route = route("GET /events", 1.0, &[every(Noise::Fresh)]);
+const IDS: Route = route("GET /batch", 1.0, &[every(Noise::Ids(false))]);
+const LINKS: Route = route("GET /links", 1.0, &[every(Noise::Ids(true))]);
 const KEYED: Route = route("GET /sessions", 1.0, &[every(Noise::Keyed)]);
 const SUBSET: Route = route("GET /colors", 1.0, &[every(Noise::Subset)]);
 const CACHED: Route = route("GET /config", 1.0, &[every(Noise::CachedId(2_000))]);
@@ -23,9 +25,11 @@ const fn alone(name: &'static str, routes: &'static [Route], must: Must) -> Scen
     scenario(name, routes, must).of(5_000)
 }
 
-pub(crate) const ITSELF: [Scenario; 22] = [
+pub(crate) const ITSELF: [Scenario; 26] = [
     scenario("a hundred prices", &[HUNDRED, USERS], Must::NotFail).of(4_000),
     alone("fresh elements", &[FRESH, USERS], Must::NotFail),
+    alone("four ids", &[IDS, USERS], Must::Pass),
+    alone("four links", &[LINKS, USERS], Must::NotFail),
     alone("fresh keys", &[KEYED, USERS], Must::NotFail),
     alone("random words", &[SUBSET, USERS], Must::NotFail),
     alone("kept ids", &[CACHED, USERS], Must::NotFail)
@@ -48,6 +52,16 @@ pub(crate) const ITSELF: [Scenario; 22] = [
     alone(
         "fresh elements, in another state",
         &[FRESH.with(Some(0), Fault::Kind, 1.0), USERS],
+        Must::Fail,
+    ),
+    alone(
+        "four ids, 5 % have one for all",
+        &[IDS.with(Some(0), Fault::Twins, 0.05), USERS],
+        Must::Fail,
+    ),
+    alone(
+        "four links, 5 % have one id for all",
+        &[LINKS.with(Some(0), Fault::Twins, 0.05), USERS],
         Must::Fail,
     ),
     alone(
