@@ -73,7 +73,7 @@ pub struct NoiseGroup {
     pub family: Option<NoiseFamily>,
     /// Compared requests of the route.
     pub compared: u64,
-    /// Groups of the route that are looked at, which share the chance to take one of them wrongly for a fault. 0, which is as
+    /// Groups of all routes that are looked at, which share the chance to take one of them wrongly for a fault. 0, which is as
     /// 1, in documents of older programs.
     #[serde(default)]
     pub groups: u64,

@@ -4,11 +4,12 @@ use statrs::function::gamma::ln_gamma;
 
 use crate::bounds::part_of_any;
 
-/// The chance that some pair of counts is ever told to be unlike in any of the groups of a route, although the services behave
-/// alike; each kind of pair has it.
-const CHANCE: f64 = 0.01;
+/// The chance that some pair of counts is ever told to be unlike in any of the groups of a migration, although the services
+/// behave alike. Each kind of pair has it; there are fewer than ten, so that all of them together are wrong less often than a gate
+/// that is asked for 99 %.
+const CHANCE: f64 = 0.001;
 
-/// The e-value from which one of a pair is shown to be more frequent, where so many groups of a route are looked at. By
+/// The e-value from which one of a pair is shown to be more frequent, where so many groups of a migration are looked at. By
 /// Ville's inequality it is ever reached by chance with a probability of at most its inverse, so all of them together have
 /// [`CHANCE`]. With one bound for each group, of a hundred honest ones some would be thrown out in most hours.
 pub(super) fn shown_of(groups: u64) -> f64 {

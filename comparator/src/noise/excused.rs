@@ -183,10 +183,8 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
         .iter()
         .filter_map(|group| Some((Place::of(&group.route, &group.group)?, group)))
         .collect();
-    let mut groups_of: HashMap<&str, u64> = HashMap::new();
-    for group in places.values() {
-        *groups_of.entry(&group.route).or_default() += 1;
-    }
+    // Of all routes: a gate fails by any of them.
+    let groups = places.len() as u64;
     let mut families: HashMap<Place<'_>, GroupSums> = HashMap::new();
     for (place, group) in &places {
         let family = families.entry(place.family());
@@ -210,7 +208,6 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
             });
             let mirror =
                 of_mirrored.map(|other| GroupSums::of_group(other, mirrored.shape).into_noise());
-            let groups = groups_of.get(group.route.as_str()).copied().unwrap_or(0);
             noise_group(group, mirror, family, OfRoute { compared, groups })
         })
         .collect();

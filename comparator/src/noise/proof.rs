@@ -60,7 +60,7 @@ pub const CONFIDENCE: f64 = 0.999;
 pub struct OfRoute {
     /// Compared requests of the route.
     pub compared: u64,
-    /// Groups of the route that are looked at. They share the chance of a wrong verdict on one of them.
+    /// Groups of all routes that are looked at. They share the chance of a wrong verdict on one of them.
     pub groups: u64,
 }
 

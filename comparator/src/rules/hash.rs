@@ -6,14 +6,15 @@ use super::Rule;
 use super::action::Action;
 
 /// Version of what is equal by default. It is part of the rules hash, so evidence gathered under other semantics is
-/// never added to new evidence. Raise it with every change that could turn a match into a mismatch or back.
-pub(super) const COMPARATOR_VERSION: u32 = 3;
+/// never added to new evidence. Raise it with every change that could turn a match into a mismatch or back, and with every
+/// new kind of what rechecks count: of that the earlier ones say nothing, and would count as if they had not seen it.
+pub(super) const COMPARATOR_VERSION: u32 = 4;
 
 /// Hash of everything that decides what is equal. Rules are hashed in their order, which decides which of two rules
-/// is applied to an array and which is credited with a hit.
-pub(super) fn hash(rules: &[Rule]) -> String {
+/// is applied to an array and which is credited with a hit. `version` is that of what is equal by default.
+pub(super) fn hash(rules: &[Rule], version: u32) -> String {
     let mut hasher = Sha256::new();
-    hasher.update(COMPARATOR_VERSION.to_le_bytes());
+    hasher.update(version.to_le_bytes());
     for rule in rules
         .iter()
         .filter(|rule| !matches!(rule.action, Action::Mask))

@@ -89,7 +89,7 @@ impl Rules {
     }
 
     fn from_checked(rules: Vec<Rule>) -> Self {
-        let hash = hash::hash(&rules);
+        let hash = hash::hash(&rules, hash::COMPARATOR_VERSION);
         let bodies = rules
             .iter()
             .zip(0..)

@@ -5,7 +5,7 @@
 use parity_schemas::terms::{RuleText, RulesText};
 use parity_schemas::time::Timestamp;
 
-use super::hash::COMPARATOR_VERSION;
+use super::hash::{self, COMPARATOR_VERSION};
 use super::{Action, RuleConfig, Rules};
 
 /// What can be said of the hash of a text of rules.
@@ -32,16 +32,33 @@ impl Rules {
     }
 }
 
-/// The hash that a mirror of this program would have under these rules.
+/// The hash that a mirror has under these rules, of the version that the text names. A newer one may hash otherwise.
 pub fn rehash(text: &RulesText) -> Rehashed {
-    match read(text) {
-        Ok(rules) => Rehashed::Hash(rules.hash().to_owned()),
+    if text.equality > COMPARATOR_VERSION {
+        return Rehashed::Unknown(of_another_version(text.equality));
+    }
+    match compiled(text) {
+        Ok(rules) => Rehashed::Hash(hash::hash(&rules.all, text.equality)),
         Err(why) => Rehashed::Unknown(why),
     }
 }
 
-/// The rules of a text; the error says why they cannot be known.
+/// The rules of a text, where what is equal by default is what it is here; the error says why they cannot be known.
 pub(super) fn read(text: &RulesText) -> Result<Rules, String> {
+    if text.equality == COMPARATOR_VERSION {
+        compiled(text)
+    } else {
+        Err(of_another_version(text.equality))
+    }
+}
+
+fn of_another_version(version: u32) -> String {
+    format!(
+        "it is of version {version} of what is equal by default, and this program has version {COMPARATOR_VERSION}"
+    )
+}
+
+fn compiled(text: &RulesText) -> Result<Rules, String> {
     if text.cut {
         return Err("the rules were too long to be recorded".to_owned());
     }
@@ -49,12 +66,6 @@ pub(super) fn read(text: &RulesText) -> Result<Rules, String> {
         return Err(format!(
             "the rule {} holds what looks like a secret, which is not recorded",
             hidden.id
-        ));
-    }
-    if text.equality != COMPARATOR_VERSION {
-        return Err(format!(
-            "it is of version {} of what is equal by default, and this program has version {COMPARATOR_VERSION}",
-            text.equality
         ));
     }
     let configs: Vec<RuleConfig> = text.rules.iter().map(config).collect();
@@ -186,10 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_another_version_are_not_judged() {
+    fn texts_of_a_newer_version_are_not_judged() {
         let mut text = rules(&some()).text();
         text.equality += 1;
         assert!(matches!(rehash(&text), Rehashed::Unknown(why) if why.contains("version")));
+        // Those of an earlier one have their own hash, so that a decision is verified later, too; nothing is added to it.
+        let mut text = rules(&some()).text();
+        let now = rehash(&text);
+        text.equality -= 1;
+        assert!(
+            matches!(rehash(&text), Rehashed::Hash(hash) if Rehashed::Hash(hash.clone()) != now)
+        );
+        assert!(read(&text).is_err_and(|why| why.contains("version")));
         let mut text = rules(&some()).text();
         text.rules[0].action = "a word of the future".to_owned();
         assert!(matches!(rehash(&text), Rehashed::Unknown(why) if why.contains("cannot read")));

@@ -50,12 +50,12 @@ fn the_hash_of_a_rule_stays_the_same_from_one_build_to_the_next() {
     assert_eq!(
         hashes,
         [
-            "9d9f290527a6be626a8f5985b26e19b2",
-            "d8aefca0b6d12d499522d33cb5ce81a8",
-            "a7a5a4b39c7f02faa51dd38f9b4497b2",
-            "47d71e8ee8453b639078b547c54ef09d",
-            "47d71e8ee8453b639078b547c54ef09d",
-            "47d71e8ee8453b639078b547c54ef09d",
+            "fb5e512425fc9449316ec95969ebe71e",
+            "ed7969e4da44b565e2280e21ff91b3c5",
+            "7049fb95f969c7d993911d1ca3d8c257",
+            "e4b17dc49032139196d2b7599357a6d7",
+            "e4b17dc49032139196d2b7599357a6d7",
+            "e4b17dc49032139196d2b7599357a6d7",
         ]
     );
 }
