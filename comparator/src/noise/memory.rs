@@ -120,35 +120,7 @@ impl Memory {
     ) -> EvidenceCounts {
         let mut counts = EvidenceCounts::new();
         let mut add = |evidence| *counts.entry(evidence).or_default() += 1;
-        for (sign, more, less) in [
-            (seen.order, RecheckEvidence::Above, RecheckEvidence::Below),
-            (seen.own, RecheckEvidence::Own, RecheckEvidence::Other),
-            (
-                seen.moved,
-                RecheckEvidence::CandidateAlone,
-                RecheckEvidence::LegacyAlone,
-            ),
-            (
-                seen.odd,
-                RecheckEvidence::CandidateOdd,
-                RecheckEvidence::LegacyOdd,
-            ),
-            (
-                seen.twins,
-                RecheckEvidence::CandidateTwins,
-                RecheckEvidence::LegacyTwins,
-            ),
-            (
-                seen.nearer,
-                RecheckEvidence::OwnOrder,
-                RecheckEvidence::OtherOrder,
-            ),
-            (
-                seen.scatter,
-                RecheckEvidence::CandidateScatters,
-                RecheckEvidence::LegacyScatters,
-            ),
-        ] {
+        for (sign, more, less) in signs(seen) {
             match sign {
                 Some(Ordering::Greater) => add(more),
                 Some(Ordering::Less) => add(less),
@@ -222,6 +194,39 @@ impl Memory {
         }
         counts
     }
+}
+
+/// What was seen that has a counterpart, with the evidence for the candidate as the odd one and for the legacy.
+fn signs(seen: &Observation) -> [(Option<Ordering>, RecheckEvidence, RecheckEvidence); 7] {
+    [
+        (seen.order, RecheckEvidence::Above, RecheckEvidence::Below),
+        (seen.own, RecheckEvidence::Own, RecheckEvidence::Other),
+        (
+            seen.moved,
+            RecheckEvidence::CandidateAlone,
+            RecheckEvidence::LegacyAlone,
+        ),
+        (
+            seen.odd,
+            RecheckEvidence::CandidateOdd,
+            RecheckEvidence::LegacyOdd,
+        ),
+        (
+            seen.twins,
+            RecheckEvidence::CandidateTwins,
+            RecheckEvidence::LegacyTwins,
+        ),
+        (
+            seen.nearer,
+            RecheckEvidence::OwnOrder,
+            RecheckEvidence::OtherOrder,
+        ),
+        (
+            seen.scatter,
+            RecheckEvidence::CandidateScatters,
+            RecheckEvidence::LegacyScatters,
+        ),
+    ]
 }
 
 impl Known {

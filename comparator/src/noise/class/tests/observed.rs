@@ -123,19 +123,19 @@ fn an_element_that_is_gone_did_not_stand_still_and_it_is_said_who_moves_likewise
 
 #[test]
 fn ids_that_are_the_same_at_several_places_of_one_answer_are_told_of_either_service() {
-    const IDS: [&str; 4] = [
-        "f3b0c44298fc1c149afbf4c8996fb924",
-        "9e107d9d372bb6826bd81d3542a419d6",
-        "e4d909c290d0fb1ca068ffaddf22cbd0",
-        "d41d8cd98f00b204e9800998ecf8427e",
+    const BEGIN: [&str; 4] = [
+        "f3b0c44298fc1c149afbf4c899",
+        "9e107d9d372bb6826bd81d3542",
+        "e4d909c290d0fb1ca068ffaddf",
+        "d41d8cd98f00b204e9800998ec",
     ];
     // Of each answer, which ids it has: that of the look and service, and a fresh one if it is no twin.
     let seen = |wrap: fn(&str) -> String, twins: [[bool; 2]; 2]| {
         let answer = |service: usize, look: usize| {
             let own = |at: usize| {
-                let id = IDS[service * 2 + look];
+                let id = BEGIN[service * 2 + look];
                 let other = if twins[service][look] { 0 } else { at };
-                wrap(&format!("{}{other:06x}", &id[..26]))
+                wrap(&format!("{id}{other:06x}"))
             };
             format!("{{\"ids\":[{},{},{}]}}", own(0), own(1), own(2))
         };
