@@ -159,12 +159,11 @@ fn code_before(text: &str, allowed: &std::ops::RangeInclusive<usize>) -> Option<
     let mut starts: Vec<usize> = starts.take(2).map(|(at, sign)| at + sign.len()).collect();
     starts.push(0);
     starts.truncate(2);
-    let found = starts.into_iter().filter_map(|from| {
+    // The longer one.
+    starts.into_iter().rev().find_map(|from| {
         let (length, digits) = code(told.get(from..)?)?;
         (from + length == told.len() && allowed.contains(&digits)).then_some(from..told.len())
-    });
-    // The longer one.
-    found.last()
+    })
 }
 
 /// The length of the code with which a text begins, and how many digits it has: `493817`, `493-817`, `G-493817`.

@@ -115,7 +115,12 @@ fn password(line: &str, colon: usize) -> Option<Range<usize>> {
     let end = match before.chars().next_back() {
         Some(quote @ ('"' | '\'' | '`')) => closing(password, quote),
         // What else may stand before a line of such a file: blanks, the marks of a difference, a comment, a quote.
-        _ if before.trim_matches(['+', '-', '>', '<', '|', '#', ' ', '\t']) == "" => None,
+        _ if before
+            .trim_matches(['+', '-', '>', '<', '|', '#', ' ', '\t'])
+            .is_empty() =>
+        {
+            None
+        }
         _ => password.find(char::is_whitespace),
     };
     let length = end.unwrap_or(password.len());
