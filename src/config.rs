@@ -170,6 +170,19 @@ impl Layers {
         self.values.contains_key(setting.key)
     }
 
+    /// The settings that a file has as the file to start from sets them, with their values: examples, which nobody may have
+    /// looked at yet.
+    pub(crate) fn as_in_the_starting_file(&self) -> Vec<String> {
+        let filled_in = settings::all().filter(|setting| setting.filled_in);
+        let kept = filled_in.filter_map(|setting| {
+            let (value, origin) = self.given(setting);
+            let is_kept =
+                matches!(origin, Origin::File { .. }) && value.as_deref() == setting.example;
+            is_kept.then(|| format!("{} {}", setting.name(), value.unwrap_or_default()))
+        });
+        kept.collect()
+    }
+
     /// Whether there are routes or rules.
     pub(crate) fn has_entries(&self) -> bool {
         !(self.routes.is_empty() && self.rules.is_empty())

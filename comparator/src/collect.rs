@@ -90,6 +90,24 @@ impl<'a> Collector<'a> {
         Flow::Continue(())
     }
 
+    /// Takes out what was found so far, so that another reading of the same pair lists its own within the same limits.
+    pub(crate) fn set_aside(&mut self) -> Vec<Finding> {
+        self.finding_bytes = 0;
+        std::mem::take(&mut self.findings)
+    }
+
+    /// Puts back what was set aside, followed by what is `wanted` of what was found since.
+    pub(crate) fn put_back(&mut self, before: Vec<Finding>, wanted: impl Fn(&Finding) -> bool) {
+        let since = std::mem::replace(&mut self.findings, before);
+        self.finding_bytes = self.findings.iter().map(bytes_of).sum();
+        for finding in since.into_iter().filter(wanted) {
+            // A full list says itself that it is cut.
+            if self.finding(|_| finding).is_break() {
+                break;
+            }
+        }
+    }
+
     /// Counts a difference that a rule excuses.
     pub(crate) fn excused(&mut self, rule: u16, part: Part, path: impl FnOnce() -> String) {
         self.hits[usize::from(rule)] += 1;

@@ -24,7 +24,7 @@ use crate::headers::{self, FieldComparison};
 use crate::json;
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
-use crate::message::cut_short;
+use crate::message::{contradicts_itself, cut_short};
 use crate::rules::{Rules, Scope, ScopeCache};
 
 /// The result for one pair, with its reasons.
@@ -143,8 +143,8 @@ impl Comparator {
     }
 
     /// As [`Comparator::explain_answers`], of answers to GET that were saved in files, perhaps on different days. Two of
-    /// which one was cut short are never a match, because the missing part may differ; a difference that was found remains
-    /// a mismatch.
+    /// which one was cut short are never a match, because the missing part may differ, and none is where clients refuse one
+    /// for what its fields say of its length; a difference that was found remains a mismatch.
     pub fn explain_saved(
         &mut self,
         legacy: &Capture,
@@ -160,13 +160,18 @@ impl Comparator {
             candidate,
             asked_together: false,
         });
-        let cut = [
-            (legacy, Reason::LegacyTruncated),
-            (candidate, Reason::CandidateTruncated),
+        let refused = |answer: &Capture| contradicts_itself(&answer.headers);
+        let cut = |answer: &Capture| cut_short(answer).is_some();
+        // The reasons that the proxy has for such answers. The legacy comes first: without its answer nothing is known.
+        let doubt = [
+            (refused(legacy), Reason::LegacyUnreachable),
+            (cut(legacy), Reason::LegacyTruncated),
+            (refused(candidate), Reason::CandidateProtocol),
+            (cut(candidate), Reason::CandidateTruncated),
         ]
         .into_iter()
-        .find(|(answer, _)| cut_short(answer).is_some());
-        if let Some((_, reason)) = cut
+        .find_map(|(found, reason)| found.then_some(reason));
+        if let Some(reason) = doubt
             && comparison.verdict != Verdict::Mismatch
         {
             comparison.verdict = Verdict::NotCompared(reason);

@@ -12,7 +12,8 @@ use std::time::Duration;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue};
 use parity_schemas::exchange::Capture;
-use parity_schemas::fields::FieldLines;
+use parity_schemas::fields::{FieldLines, FieldValue};
+use parity_schemas::framing::{agreed_length, has_unknown_coding};
 
 use crate::decode;
 
@@ -79,7 +80,9 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     let undoes = |name: &String| UNDONE_BY_CURL.contains(&name.as_str());
     if !encodings.is_empty() && encodings.iter().all(undoes) && std::str::from_utf8(&body).is_ok() {
         // The stated length is that of the encoded body.
-        (_, headers) = headers.partition(|name| [CONTENT_ENCODING, CONTENT_LENGTH].contains(name));
+        let believed = !contradicts_itself(&headers);
+        (_, headers) = headers
+            .partition(|name| *name == CONTENT_ENCODING || (believed && *name == CONTENT_LENGTH));
     }
     Ok(Capture {
         status,
@@ -97,10 +100,23 @@ pub fn cut_short(answer: &Capture) -> Option<(usize, usize)> {
     if answer.headers.contains(&TRANSFER_ENCODING) {
         return None;
     }
-    let announced = answer.headers.get(&CONTENT_LENGTH)?;
-    let announced = announced.as_str()?.trim().parse().ok()?;
+    let announced = agreed_length(values(&answer.headers, &CONTENT_LENGTH))?;
+    let announced = usize::try_from(announced).ok()?;
     let there = answer.body.len();
     (there > 0 && there < announced).then_some((there, announced))
+}
+
+/// Whether clients refuse an answer with these fields, as the proxy does: lengths that contradict each other, a length
+/// that is no number, a transfer coding other than `chunked`. With a transfer coding, lengths are ignored (RFC 9112 §6.3).
+pub fn contradicts_itself(headers: &FieldLines) -> bool {
+    if headers.contains(&TRANSFER_ENCODING) {
+        return has_unknown_coding(values(headers, &TRANSFER_ENCODING));
+    }
+    headers.contains(&CONTENT_LENGTH) && agreed_length(values(headers, &CONTENT_LENGTH)).is_none()
+}
+
+fn values<'a>(headers: &'a FieldLines, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]> {
+    headers.get_all(name).map(FieldValue::as_bytes)
 }
 
 /// A status line with its fields, and what follows them.

@@ -303,6 +303,12 @@ fn older_value(name: &str, value: &str) -> Vec<u8> {
     quoted(&format!("{name} {value}"))
 }
 
+/// Whether a JSON text may be one of [`older_value`]: no other string begins with the mark of a type, except one that is
+/// written so.
+pub(crate) fn is_older_value(json: &[u8]) -> bool {
+    json.starts_with(b"\"!!")
+}
+
 fn quoted(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 2);
     string::quote(text, &mut out);

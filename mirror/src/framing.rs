@@ -5,6 +5,7 @@
 
 use http::StatusCode;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use parity_schemas::framing::{agreed_length, has_unknown_coding};
 
 /// Whether a body uses a transfer coding other than `chunked`. Only `chunked` is decoded here, and the header is
 /// removed at this hop; so the service would get encoded bytes without knowing it.
@@ -27,7 +28,7 @@ pub(crate) fn has_other_coding(headers: &HeaderMap) -> bool {
 pub(crate) fn is_unusable(status: StatusCode, headers: &HeaderMap) -> bool {
     if headers.contains_key(TRANSFER_ENCODING) {
         // RFC 9112 §6.3: with it, `Content-Length` is ignored.
-        return loses_coding(headers);
+        return has_unknown_coding(lines(headers, &TRANSFER_ENCODING));
     }
     status != StatusCode::SWITCHING_PROTOCOLS
         && headers.contains_key(CONTENT_LENGTH)
@@ -48,44 +49,21 @@ pub(crate) fn merge_lengths(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether removing the header would lose a transfer coding. A repeated `chunked` is accepted here: some services send
-/// it, and clients accept it.
-fn loses_coding(headers: &HeaderMap) -> bool {
-    elements(headers, &TRANSFER_ENCODING).any(|coding| {
-        let kept: [&[u8]; 3] = [b"", b"chunked", b"identity"];
-        !kept.iter().any(|kept| coding.eq_ignore_ascii_case(kept))
-    })
+/// The values of all lines of a header.
+fn lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
+    headers.get_all(name).iter().map(HeaderValue::as_bytes)
 }
 
 /// The length, if all lines and list elements agree.
 fn length(headers: &HeaderMap) -> Option<u64> {
-    let mut lengths = elements(headers, &CONTENT_LENGTH).map(number);
-    let first = lengths.next()??;
-    lengths.all(|other| other == Some(first)).then_some(first)
-}
-
-/// All list elements of all lines of a header, empty ones included.
-fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
-    let lines = headers.get_all(name).iter();
-    lines.flat_map(|line| {
-        let elements = line.as_bytes().split(|byte| *byte == b',');
-        elements.map(<[u8]>::trim_ascii)
-    })
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    // `parse` would accept a sign.
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    agreed_length(lines(headers, &CONTENT_LENGTH))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines(lengths: &[&'static str]) -> HeaderMap {
+    fn said(lengths: &[&'static str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for length in lengths {
             headers.append(CONTENT_LENGTH, HeaderValue::from_static(length));
@@ -95,7 +73,7 @@ mod tests {
 
     #[test]
     fn equal_lengths_become_one_and_others_are_none() {
-        for (said, expected) in [
+        for (lengths, expected) in [
             (&["3"][..], Some("3")),
             (&["003"], Some("003")),
             (&["3", "3"], Some("3")),
@@ -108,18 +86,15 @@ mod tests {
             (&["3", "x"], None),
             (&["18446744073709551616"], None),
         ] {
-            let mut headers = lines(said);
+            let mut headers = said(lengths);
             let unusable = is_unusable(StatusCode::OK, &headers);
-            assert_eq!(unusable, expected.is_none(), "{said:?}");
+            assert_eq!(unusable, expected.is_none(), "{lengths:?}");
             merge_lengths(&mut headers);
             if let Some(expected) = expected {
-                assert_eq!(headers, lines(&[expected]), "{said:?}");
+                assert_eq!(headers, said(&[expected]), "{lengths:?}");
             }
         }
         assert!(!is_unusable(StatusCode::OK, &HeaderMap::new()));
-        assert!(!is_unusable(
-            StatusCode::SWITCHING_PROTOCOLS,
-            &lines(&["x"])
-        ));
+        assert!(!is_unusable(StatusCode::SWITCHING_PROTOCOLS, &said(&["x"])));
     }
 }

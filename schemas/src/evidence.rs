@@ -204,7 +204,7 @@ pub struct RouteDecision {
     /// Of this route alone.
     pub outcome: Outcome,
     /// How many more requests, if all match, would make it pass; 0 when it is settled, and when no number of requests would
-    /// settle it: because rechecks must (`excused.open`), or because the candidate is never asked.
+    /// settle it: because rechecks or a rule must (`excused.open`), or because the candidate is never asked.
     pub needed: u64,
     /// All that was counted of the route of this name; `None` in the total, if it was never received, and in documents of
     /// older programs.

@@ -22,6 +22,7 @@ pub mod exchange;
 mod explanation;
 pub mod extent;
 pub mod fields;
+pub mod framing;
 pub mod histogram;
 pub mod id;
 pub mod ident;

@@ -179,6 +179,12 @@ impl Reason {
             Self::CandidateTruncated => {
                 "the candidate's body is shorter than its Content-Length says"
             }
+            Self::LegacyUnreachable => {
+                "what the legacy's fields say of its length cannot be true, so clients refuse it"
+            }
+            Self::CandidateProtocol => {
+                "what the candidate's fields say of its length cannot be true, so clients refuse it"
+            }
             _ => "no verdict can be had",
         }
     }

@@ -120,6 +120,16 @@ impl Side {
         }
     }
 
+    /// How many bytes its text has as a whole, if it holds only the begin of it.
+    pub fn whole_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Value(text) | Self::Line(text) | Self::Body(text) => {
+                text.whole.map(|whole| whole.length)
+            }
+            _ => None,
+        }
+    }
+
     /// Bytes that it holds.
     pub fn held(&self) -> usize {
         match self {

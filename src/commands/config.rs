@@ -89,6 +89,13 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
                             .to_owned(),
                     );
                 }
+                let starting = layers.as_in_the_starting_file();
+                if !starting.is_empty() {
+                    holds.push(format!(
+                        "{} as `parity config init` wrote, perhaps not yet yours",
+                        starting.join(", ")
+                    ));
+                }
                 let (routes, rules) = (&settings.mirror.policy.routes, &settings.rules);
                 holds.push(plural(routes.len() as u64, "route", "routes"));
                 holds.push(plural(rules.ids().count() as u64, "rule", "rules"));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use parity_comparator::document::DiffDocument;
-use parity_comparator::message::{cut_short, read_answer};
+use parity_comparator::message::{contradicts_itself, cut_short, read_answer};
 use parity_comparator::{Comparator, Comparison, DocumentKind, Limits, Rules};
 use parity_dashboards::terminal::{self, Layout};
 use parity_dashboards::view::diff::Diff;
@@ -78,8 +78,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         DiffKind::Http => {
             let names = [&legacy, &candidate].map(|input| terminal::shown(&input.name));
             let (legacy, candidate) = (answer(&legacy)?, answer(&candidate)?);
-            say_if_cut(&legacy, &names[0]);
-            say_if_cut(&candidate, &names[1]);
+            say_if_doubtful(&legacy, &names[0]);
+            say_if_doubtful(&candidate, &names[1]);
             let comparison = comparator.explain_saved(&legacy, &candidate, now);
             let bodies =
                 [legacy, candidate].map(|answer| answer.body.contiguous().into_owned().into());
@@ -128,7 +128,12 @@ fn answer(input: &Input) -> Result<Capture> {
     read_answer(&input.bytes).with_context(|| format!("{} is not an HTTP answer", input.name))
 }
 
-fn say_if_cut(answer: &Capture, name: &str) {
+fn say_if_doubtful(answer: &Capture, name: &str) {
+    if contradicts_itself(&answer.headers) {
+        terminal::note(&format!(
+            "{name}: clients refuse this answer: its Content-Length is no number or says two, or its Transfer-Encoding is not chunked"
+        ));
+    }
     if let Some((there, announced)) = cut_short(answer) {
         terminal::note(&format!(
             "{name}: cut short: the body has {there} of the {announced} bytes that its Content-Length says; save the answer again"

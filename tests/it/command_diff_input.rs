@@ -167,6 +167,54 @@ fn a_saved_answer_that_was_cut_short_is_no_match() {
 }
 
 #[test]
+fn a_saved_answer_that_clients_refuse_for_its_length_is_no_match() {
+    let of = |fields: &str, body: &str| {
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{fields}\r\n{body}")
+    };
+    let sound = of("Content-Length: 5\r\n", "a\nbc\n");
+    let (legacy, candidate) = ("legacy_unreachable", "candidate_protocol");
+    for fields in [
+        "Content-Length: 5\r\nContent-Length: 7\r\n",
+        "Content-Length: 7\r\nContent-Length: 5\r\n",
+        "Content-Length: 5, 7\r\n",
+        "Content-Length: five\r\n",
+        "Content-Length: 5,\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Content-Encoding: gzip\r\nContent-Length: 5, 7\r\n",
+    ] {
+        let refused = of(fields, "a\nbc\n");
+        expect_reason(&sound, &refused, 3, candidate);
+        expect_reason(&refused, &sound, 3, legacy);
+        expect_reason(&refused, &refused, 3, legacy);
+        // What differs besides is told all the same.
+        expect_reason(&of("", "x"), &refused, 1, "null");
+    }
+    for fields in [
+        "Content-Length: 5\r\nContent-Length: 5\r\n",
+        "Content-Length: 5, 05\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5, 7\r\n",
+        "",
+    ] {
+        expect_reason(&sound, &of(fields, "a\nbc\n"), 0, "null");
+        expect_reason(&of(fields, "a\nbc\n"), &sound, 0, "null");
+    }
+}
+
+fn expect_reason(legacy: &str, candidate: &str, code: i32, reason: &str) {
+    let files = [
+        ("a.http", legacy.as_bytes()),
+        ("b.http", candidate.as_bytes()),
+    ];
+    let ended = diff(files, &["--output", "json"]);
+    assert_eq!(ended.code, code, "{candidate}{}", ended.stderr);
+    let told = ended.json()["reason"].to_string();
+    assert_eq!(told.trim_matches('"'), reason, "{candidate}");
+    let said = ended.stderr.contains("clients refuse");
+    assert_eq!(said, code != 0, "{}", ended.stderr);
+}
+
+#[test]
 fn saved_answers_are_known_by_their_first_line_whatever_they_are_called() {
     let json = "Content-Type: application/json";
     let one = format!("HTTP/1.1 200 OK\r\n{json}\r\n\r\n{{\"a\":1}}");

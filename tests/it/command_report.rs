@@ -137,7 +137,7 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
 
     let text = place.run(&["report"]).stdout;
     let lines: Vec<&str> = text.lines().collect();
-    let heading = format!("DIFFERENCES (1 cause of {groups} groups)");
+    let heading = format!("DIFFERENCES (1 cause of {groups} groups; worst first)");
     let title = lines
         .iter()
         .position(|line| *line == heading)
@@ -233,11 +233,11 @@ fn a_header_on_all_routes_is_one_cause_and_a_wrong_amount_stands_first() {
     order(
         &text,
         &[
-            "DIFFERENCES (1 cause of 3 groups, 1 other group)",
+            "DIFFERENCES (1 cause of 3 groups, 1 other group; worst first)",
             "     1 × GET /total  body /total  has another value",
             "     5 × header x-frame  is only in the candidate  (absent) → hmac:",
             "GET /account · GET /orders · GET /total",
-            "ONLY SPELT IN ANOTHER WAY (1 cause of 2 groups)",
+            "ONLY SPELT IN ANOTHER WAY (1 cause of 2 groups; they count as differing)",
             "     4 × body /**/updated_at  has another value",
         ],
     );
@@ -346,7 +346,10 @@ fn what_differs_in_the_same_answers_is_one_group() {
     );
     assert_eq!(report.groups().len(), 2, "{}", report.0);
     let text = place.run(&["report"]).stdout;
-    assert!(text.contains("DIFFERENCES (1 group)"), "{text}");
+    assert!(
+        text.contains("DIFFERENCES (1 group; worst first)"),
+        "{text}"
+    );
     assert!(
         text.contains("also body, as a whole  has another value"),
         "{text}"

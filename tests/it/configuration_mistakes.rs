@@ -268,6 +268,30 @@ fn every_mistake_of_a_rule_is_told_once_with_its_line_and_what_to_write() {
 }
 
 #[test]
+fn the_check_says_what_is_still_as_the_starting_file_has_it() {
+    let place = Place::new();
+    says(&place.run(&["config", "init"]), 0, &["wrote"]);
+    let whole = "no problems; legacy http://127.0.0.1:7001, candidate http://127.0.0.1:7002 as `parity config init` wrote";
+    says(&place.run(&["config", "check"]), 0, &[whole]);
+    let text = std::fs::read_to_string(place.path().join("parity.toml")).expect("the file");
+    place.write(
+        "parity.toml",
+        text.replace("127.0.0.1:7002", "127.0.0.1:7003"),
+    );
+    let one = "no problems; legacy http://127.0.0.1:7001 as `parity config init` wrote";
+    says(&place.run(&["config", "check"]), 0, &[one]);
+    let own = text
+        .replace("127.0.0.1:7002", "127.0.0.1:7003")
+        .replace(":7001", ":7004");
+    place.write("parity.toml", own);
+    says(
+        &place.run(&["config", "check"]),
+        0,
+        &["no problems; 0 routes, 0 rules"],
+    );
+}
+
+#[test]
 fn a_file_of_credentials_may_have_comments() {
     let place = Place::new();
     place.write(

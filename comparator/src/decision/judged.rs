@@ -192,12 +192,12 @@ fn of_all(seen: &[RouteEvidence], noise: &Found<'_>) -> Excused {
 }
 
 /// Whether more may hide in what is taken for noise than is allowed.
-pub(super) fn hides_too_much(excused: Excused, thresholds: &Thresholds) -> bool {
+pub fn hides_too_much(excused: Excused, thresholds: &Thresholds) -> bool {
     excused.total() > 0 && excused.hidden > thresholds.max_hidden
 }
 
 /// Why the candidate is asked about none of the requests, however many come; `None` if it is asked about some.
-pub(super) fn never_shadowed(counts: &Counts) -> Option<Reason> {
+pub fn never_shadowed(counts: &Counts) -> Option<Reason> {
     let of = |reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
     let (method, off) = (of(Reason::UnsafeMethod), of(Reason::ShadowingOff));
     let all: u64 = counts.not_compared.values().sum();
@@ -223,6 +223,7 @@ fn judge(
     let seen = Seen::new(differing, compared);
     // What may turn out to be noise proves no fail, and no pass either.
     let certain = Seen::new(differing.saturating_sub(excused.open), compared);
+    let open = Seen::new(excused.open.min(compared), compared);
     let outcome = if bounds::is_beyond(bound, certain, allowed, alpha) {
         Outcome::Fail
     } else if bounds::is_within(bound, seen, allowed, wrong(thresholds)) {
@@ -236,9 +237,12 @@ fn judge(
         Outcome::Undecided
     };
     let needed = match outcome {
-        // More requests would not settle it where more rechecks are needed, or where none of them is ever compared.
+        // More requests would not settle it where rechecks alone do, where as many more would look like noise again, or where
+        // none of them is ever compared.
         Outcome::Undecided
-            if excused.open > 0
+            if (excused.open > 0
+                && (bounds::is_within(bound, certain, allowed, wrong(thresholds))
+                    || bounds::is_beyond(bound, open, allowed, alpha)))
                 || never_shadowed(counts).is_some()
                 || bounds::is_within(bound, seen, allowed, wrong(thresholds)) =>
         {

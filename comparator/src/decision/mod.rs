@@ -62,6 +62,7 @@ use crate::noise::excused::{self, Found};
 use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
+pub use judged::{hides_too_much, never_shadowed};
 pub use sentences::{excused as not_counted, never_asked_again};
 use spread::Spread;
 pub use words::{number, plural};

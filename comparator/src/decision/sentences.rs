@@ -221,8 +221,20 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
             "{name}: {differing} of {compared} differ. {} of them look like noise that is not proven",
             number(open)
         );
-        if open > never_asked {
-            text.push_str(" yet: rechecks settle that, not more requests");
+        match route.needed {
+            0 if open > never_asked => {
+                text.push_str(" yet: rechecks settle that, not more requests");
+            }
+            0 => {}
+            // They are so few that other requests outweigh them.
+            needed => {
+                let yet = if open > never_asked { " yet" } else { "" };
+                let _infallible = write!(
+                    text,
+                    "{yet}; {} more requests, if all match, would settle it whatever they are",
+                    number(needed)
+                );
+            }
         }
         if never_asked > 0 {
             // Writing to a String cannot fail.

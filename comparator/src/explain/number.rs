@@ -111,18 +111,21 @@ pub(super) fn is_infinity(text: &[u8], number: &[u8]) -> bool {
     text == wanted && overflows(number)
 }
 
-/// Whether one number is the other with decimal places dropped: `12.349` and `12.34`, `12.9` and `12`.
+/// Whether one number is the other with decimal places dropped: `12.349` and `12.34`, `12.9` and `12`. One digit besides
+/// zeros must be left: `0` is the begin of every small number, and explains none.
 fn cut(one: &[u8], two: &[u8]) -> bool {
     let (short, long) = if one.len() < two.len() {
         (one, two)
     } else {
         (two, one)
     };
-    long.strip_prefix(short).is_some_and(|rest| {
-        let places_only = rest
-            .iter()
-            .skip_while(|byte| **byte == b'.')
-            .all(u8::is_ascii_digit);
-        places_only && (rest.first() == Some(&b'.') || short.contains(&b'.'))
-    })
+    let is_something = short.iter().any(|digit| matches!(digit, b'1'..=b'9'));
+    is_something
+        && long.strip_prefix(short).is_some_and(|rest| {
+            let places_only = rest
+                .iter()
+                .skip_while(|byte| **byte == b'.')
+                .all(u8::is_ascii_digit);
+            places_only && (rest.first() == Some(&b'.') || short.contains(&b'.'))
+        })
 }

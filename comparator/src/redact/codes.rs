@@ -1,4 +1,4 @@
-//! Finds codes to log in that a message tells: `Your code: 493817`, `the code is 493817`.
+//! Finds codes to log in that a message tells: `Your code: 493817`, `the code is 493817`, `493817 is your code`.
 //!
 //! A code is most often that of an error, a country or a product, so it counts only where a message speaks to somebody of
 //! theirs, or tells just this. Names that say more (`verification code`) are secret ones anyway.
@@ -42,6 +42,25 @@ const KNOWN: [&str; 24] = [
 const PLAIN: [&str; 6] = ["the", "this", "my", "new", "following", "use"];
 /// Words between `code` and its digits.
 const VERBS: [&str; 2] = ["is", "was"];
+/// Words between digits and whose code they are: `use 493817 as your code`.
+const VERBS_AFTER: [&str; 3] = ["is", "was", "as"];
+/// What a message calls a code that it told before.
+const CODES: [&str; 5] = ["code", "otp", "passcode", "password", "pin"];
+/// Most words between `your` and that: `your Example account verification code`.
+const MAX_BETWEEN: usize = 3;
+/// Words before `code` for one to log in, where a message does not say whose it is.
+const LOGIN: [&str; 8] = [
+    "access",
+    "authentication",
+    "confirmation",
+    "login",
+    "one-time",
+    "security",
+    "sign-in",
+    "verification",
+];
+/// Longest text that is looked at before and behind `your`.
+const MAX_BYTES: usize = 64;
 
 /// The digits of the code that the text behind `name`, which is the word `code`, tells.
 pub(super) fn told(text: &str, name: &Name) -> Option<Range<usize>> {
@@ -68,6 +87,83 @@ pub(super) fn told(text: &str, name: &Name) -> Option<Range<usize>> {
     let is_plain = last.is_none_or(|last| PLAIN.contains(&last)) && verb.is_some();
     ((is_theirs && YOURS.contains(&digits)) || (is_plain && TOLD.contains(&digits)))
         .then_some(from..from + length)
+}
+
+/// The digits of codes that stand before what they are: `493817 is your code`.
+pub(super) fn told_before(text: &str) -> Vec<Range<usize>> {
+    let has = |word: &str| {
+        let bytes = text.as_bytes().windows(word.len());
+        bytes
+            .into_iter()
+            .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if !text.bytes().any(|sign| sign.is_ascii_digit()) || !CODES.iter().any(|code| has(code)) {
+        return Vec::new();
+    }
+    // Bytes keep their places.
+    let lower = text.to_ascii_lowercase();
+    let spans = ["your", "the"].into_iter().flat_map(|whose| {
+        let found = lower.match_indices(whose);
+        found.filter_map(|(at, _)| {
+            let after = lower.get(at + whose.len()..)?;
+            let after = after.get(..after.floor_char_boundary(MAX_BYTES))?;
+            let from = text.ceil_char_boundary(at.saturating_sub(MAX_BYTES));
+            let digits = names_a_code(after, whose)?;
+            let span = code_before(text.get(from..at)?, &digits)?;
+            Some(from + span.start..from + span.end)
+        })
+    });
+    spans.collect()
+}
+
+/// How many digits a code has that is called like this, if the text behind `your` or `the` names one.
+fn names_a_code(after: &str, whose: &str) -> Option<std::ops::RangeInclusive<usize>> {
+    let words = after.strip_prefix([' ', '\u{a0}'])?.split_whitespace();
+    let mut last = None;
+    for word in words.take(MAX_BETWEEN + 1) {
+        let name = word.trim_end_matches(|sign: char| ".,:;!?)\"'".contains(sign));
+        if CODES.contains(&name) {
+            return match (whose, last) {
+                ("your", None) => Some(YOURS),
+                ("your", Some(last)) => (!KNOWN.contains(&last)).then_some(YOURS),
+                (_, None) => Some(TOLD),
+                (_, Some(last)) => LOGIN.contains(&last).then_some(TOLD),
+            };
+        }
+        // Another sentence.
+        if name.len() < word.len() {
+            return None;
+        }
+        last = Some(name);
+    }
+    None
+}
+
+/// The code in a text that ends with `493817 is `.
+fn code_before(text: &str, allowed: &std::ops::RangeInclusive<usize>) -> Option<Range<usize>> {
+    let said = text.trim_end_matches([' ', '\u{a0}']);
+    let verb = said.rsplit([' ', '\u{a0}']).next()?;
+    if said.len() == text.len()
+        || !VERBS_AFTER
+            .iter()
+            .any(|known| verb.eq_ignore_ascii_case(known))
+    {
+        return None;
+    }
+    let quotes = |sign: char| " \u{a0}\"'`*()“”".contains(sign);
+    let told = said
+        .get(..said.len() - verb.len())?
+        .trim_end_matches(quotes);
+    // One word, or two halves.
+    let starts = told.rmatch_indices(|sign: char| sign.is_whitespace() || quotes(sign));
+    let mut starts: Vec<usize> = starts.take(2).map(|(at, sign)| at + sign.len()).collect();
+    starts.push(0);
+    starts.truncate(2);
+    // The longer one.
+    starts.into_iter().rev().find_map(|from| {
+        let (length, digits) = code(told.get(from..)?)?;
+        (from + length == told.len() && allowed.contains(&digits)).then_some(from..told.len())
+    })
 }
 
 /// The length of the code with which a text begins, and how many digits it has: `493817`, `493-817`, `G-493817`.

@@ -74,58 +74,118 @@ pub(super) fn hashes(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// The passwords of lines `host:port:database:user:password`.
+/// Longest address in brackets, as of IPv6 with a zone. It bounds the work on a text full of brackets.
+const MAX_BRACKETS: usize = 64;
+
+/// The passwords of lines `host:port:database:user:password`, also within other text: a command that appends one, a
+/// difference of two files, a comment.
 pub(super) fn lines(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive(['\n', '\r']) {
-        let from = start;
+        let found = line.match_indices(':');
+        let found = found.filter_map(|(colon, _)| password(line.trim_end(), colon));
+        spans.extend(found.map(|span| start + span.start..start + span.end));
         start += line.len();
-        let line = line.trim_end();
-        let fields = fields(line);
-        let [host, port, database, user, password] = fields.as_slice() else {
-            continue;
-        };
-        let of = |span: &Range<usize>| line.get(span.clone()).unwrap_or_default();
-        let is_port = of(port) == "*"
-            || of(port)
-                .parse::<u32>()
-                .is_ok_and(|port| PORTS.contains(&port));
-        // The escape of a colon is part of a name.
-        let is_name = |span: &Range<usize>| {
-            let name = of(span);
-            name == "*"
-                || (name.contains(char::is_alphabetic)
-                    && name
-                        .chars()
-                        .all(|sign| sign.is_alphanumeric() || "._-/\\:".contains(sign)))
-        };
-        let of_digits = |sign: char| sign.is_ascii_digit() || sign == '.';
-        let is_host = is_name(host) || (of(host).contains('.') && of(host).chars().all(of_digits));
-        if is_port && is_host && is_name(database) && is_name(user) && !password.is_empty() {
-            spans.push(from + password.start..from + password.end);
-        }
     }
     spans
 }
 
-/// The fields of a line, parted by colons that no backslash precedes; nothing if there are more than five.
-fn fields(line: &str) -> Vec<Range<usize>> {
-    const FIELDS: usize = 5;
-    let mut fields = Vec::new();
-    let (mut from, mut escaped) = (0, false);
-    for (at, sign) in line.char_indices() {
-        if sign == ':' && !escaped {
-            if fields.len() == FIELDS {
-                return Vec::new();
+/// The password in a line whose `host` ends at a colon.
+///
+/// Each step ends at the next colon that no backslash precedes, so no part of a line is read more than a few times.
+fn password(line: &str, colon: usize) -> Option<Range<usize>> {
+    let rest = line.get(colon + 1..)?;
+    let (port, rest) = rest.split_once(':')?;
+    let is_port = port == "*" || port.parse::<u32>().is_ok_and(|port| PORTS.contains(&port));
+    if !is_port {
+        return None;
+    }
+    let (before, host) = host(line.get(..colon)?)?;
+    let is_host = is_name(host, "")
+        || host.starts_with('[')
+        || host.contains("\\:")
+        || (host.contains('.') && host.chars().all(|sign| ".0123456789".contains(sign)));
+    let (database, rest) = rest.split_at_checked(field(rest))?;
+    let (user, rest) = rest.get(1..)?.split_at_checked(field(rest.get(1..)?))?;
+    let password = rest.strip_prefix(':')?;
+    if !is_host || !is_name(database, "") || !is_name(user, "@+") {
+        return None;
+    }
+    let end = match before.chars().next_back() {
+        Some(quote @ ('"' | '\'' | '`')) => closing(password, quote),
+        // What else may stand before a line of such a file: blanks, the marks of a difference, a comment, a quote.
+        _ if before
+            .trim_matches(['+', '-', '>', '<', '|', '#', ' ', '\t'])
+            .is_empty() =>
+        {
+            None
+        }
+        _ => password.find(char::is_whitespace),
+    };
+    let length = end.unwrap_or(password.len());
+    let is_last = field(password) >= length;
+    let from = line.len() - password.len();
+    (length > 0 && is_last).then_some(from..from + length)
+}
+
+/// The host with which a text ends, and what stands before it.
+fn host(text: &str) -> Option<(&str, &str)> {
+    if text.ends_with(']') {
+        let near = text.ceil_char_boundary(text.len().saturating_sub(MAX_BRACKETS));
+        let from = near + text.get(near..)?.rfind('[')?;
+        let address = text.get(from + 1..text.len() - 1)?;
+        let is_address = |sign: char| sign.is_ascii_hexdigit() || "\\:.%".contains(sign);
+        // Behind the sign of percent is the name of a network card.
+        let plain = address.split('%').next()?;
+        return (plain.contains(':') && plain.chars().all(is_address)).then(|| text.split_at(from));
+    }
+    let mut from = text.len();
+    let mut signs = text.char_indices().rev().peekable();
+    while let Some((at, sign)) = signs.next() {
+        let escaped = sign == ':' && signs.peek().is_some_and(|(_, before)| *before == '\\');
+        if !escaped && !sign.is_alphanumeric() && !"._-/\\*".contains(sign) {
+            // A field before the host: this is another list.
+            if sign == ':' {
+                return None;
             }
-            fields.push(from..at);
-            from = at + 1;
+            break;
+        }
+        from = at;
+    }
+    // A line that a difference takes away.
+    let removed = text.get(from..)?.trim_start_matches('-');
+    Some(text.split_at(text.len() - removed.len()))
+}
+
+/// Whether a field names something, or all: letters, and signs of names besides `more`.
+fn is_name(field: &str, more: &str) -> bool {
+    // The escape of a colon is part of a name.
+    let is_sign =
+        |sign: char| sign.is_alphanumeric() || "._-/\\:".contains(sign) || more.contains(sign);
+    field == "*" || (field.contains(char::is_alphabetic) && field.chars().all(is_sign))
+}
+
+/// The length of the field with which a text begins: up to the first colon that no backslash precedes.
+fn field(text: &str) -> usize {
+    unescaped(text, ':').unwrap_or(text.len())
+}
+
+/// Where the quotes close that stand before a text.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    // The password ends at a colon at the latest, so nothing behind it is looked at.
+    unescaped(text.get(..field(text))?, quote)
+}
+
+fn unescaped(text: &str, wanted: char) -> Option<usize> {
+    let mut escaped = false;
+    for (at, sign) in text.char_indices() {
+        if sign == wanted && !escaped {
+            return Some(at);
         }
         escaped = sign == '\\' && !escaped;
     }
-    fields.push(from..line.len());
-    fields
+    None
 }
 
 #[cfg(test)]
@@ -174,6 +234,18 @@ mod tests {
             "# kept 3\n*:*:*:ada:HUNTER2\n",
             "10.0.0.7:5432:*:ada:HUNTER2\r\n",
             "h\\:1:5432:shop:ada:HUNTER2",
+            "echo \"db:5432:shop:ada:HUNTER2\" >> ~/.pgpass",
+            "echo db:5432:shop:ada:HUNTER2 >> ~/.pgpass",
+            "printf '%s' 'db:5432:shop:ada:HUNTER2' > .pgpass: done",
+            "\t  db:5432:shop:ada:HUNTER2",
+            "+db:5432:shop:ada:HUNTER2",
+            "-db:5432:shop:ada:HUNTER2",
+            "-*:*:*:ada:HUNTER2",
+            "> # db:5432:shop:ada:HUNTER2",
+            "db:5432:shop:ada@example.com:HUNTER2",
+            "[::1]:5432:shop:ada:HUNTER2",
+            "+ [fe80::1%eth0]:5432:shop:ada:HUNTER2",
+            "\\:\\:1:5432:shop:ada:HUNTER2",
         ] {
             assert_eq!(found(text, lines), ["HUNTER2"], "{text}");
         }
@@ -185,6 +257,14 @@ mod tests {
             "arn:aws:s3:eu:bucket",
             "00:1b:44:11:3a",
             "at 10:5432: x: y: z",
+            "at 12:30:45",
+            "2026-01-02T12:30:45: a:b:c:d:e",
+            "see a:b:c:d:e, and a:80:c:d:e",
+            "see main.rs:1200:5:error:expected",
+            "see a:b:5432:c:d:e",
+            "[see below]:5432:a:b:c",
+            "db:5432:shop:ada:",
+            "\"db:5432:shop:ada:\" is empty",
         ] {
             assert!(found(text, lines).is_empty(), "{text}");
         }

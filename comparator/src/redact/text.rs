@@ -83,6 +83,7 @@ impl Redactor {
         spans.extend(commands::passwords(text));
         spans.extend(passfiles::hashes(text));
         spans.extend(passfiles::lines(text));
+        spans.extend(codes::told_before(text));
         self.encoded(text, depth, &mut spans);
         spans
     }

@@ -1,6 +1,7 @@
 //! The decision: the outcome, why, what each route says, and what would settle it.
 
-use parity_schemas::evidence::{Decision, Outcome, RouteDecision};
+use parity_comparator::decision::{hides_too_much, never_shadowed};
+use parity_schemas::evidence::{Decision, Outcome, RouteDecision, Thresholds};
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
 use super::{ClientsView, ExcusedColumns, NoiseView};
@@ -35,16 +36,27 @@ pub(crate) struct RouteRow {
 }
 
 /// What would settle a route, or all together: a number of requests, or what no number of them replaces.
-fn settled_by(route: &RouteDecision, max_hidden: f64) -> String {
-    let is_open = route.outcome == Outcome::Undecided;
+fn settled_by(route: &RouteDecision, thresholds: &Thresholds) -> String {
     let excused = route.excused;
-    let hides = excused.total() > 0 && excused.hidden > max_hidden && max_hidden > 0.0;
+    // No number of rechecks shows that nothing at all may hide.
+    let hides = hides_too_much(excused, thresholds) && thresholds.max_hidden > 0.0;
     match route.needed {
-        0 if is_open && (excused.open > 0 || hides) => "rechecks".to_owned(),
-        // Nothing of it is ever compared, else some number would be told.
-        0 if is_open && route.compared == 0 && route.received > 0 => "shadowing".to_owned(),
+        0 if route.outcome != Outcome::Undecided => "-".to_owned(),
+        // A recheck never asks about these.
+        0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
+        0 if excused.open > 0 || hides => "rechecks".to_owned(),
+        0 if is_never_shadowed(route, thresholds) => "shadowing".to_owned(),
         0 => "-".to_owned(),
         needed => grouped(needed),
+    }
+}
+
+/// Whether the candidate is asked about none of the requests, however many come.
+fn is_never_shadowed(route: &RouteDecision, thresholds: &Thresholds) -> bool {
+    match &route.counts {
+        Some(own) => never_shadowed(&own.counts).is_some(),
+        // The total has no counts. Where any number of equal answers would do, one would be told if some were compared.
+        None => route.compared == 0 && route.received > 0 && thresholds.max_mismatch_rate > 0.0,
     }
 }
 
@@ -129,14 +141,17 @@ impl<'a> DecisionView<'a> {
             excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
-            needed: settled_by(route, self.decision.thresholds.max_hidden),
+            needed: settled_by(route, &self.decision.thresholds),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::evidence::OwnCounts;
     use parity_schemas::noise::Excused;
+    use parity_schemas::tally::Counts;
+    use parity_schemas::verdict::Reason;
 
     use super::*;
 
@@ -171,10 +186,21 @@ mod tests {
             hidden: 0.02,
             ..Excused::default()
         };
+        let never = Excused {
+            never_asked: 3,
+            ..open
+        };
+        let some = Excused {
+            never_asked: 2,
+            ..open
+        };
         let none = Excused::default();
         for (outcome, compared, needed, excused, told) in [
             (Outcome::Undecided, 9, 1_200, none, "1,200"),
             (Outcome::Undecided, 9, 0, open, "rechecks"),
+            (Outcome::Undecided, 9, 0, never, "a rule"),
+            (Outcome::Undecided, 9, 0, some, "rechecks"),
+            (Outcome::Undecided, 9, 7, some, "7"),
             (Outcome::Undecided, 9, 0, hides, "rechecks"),
             (Outcome::Undecided, 0, 0, none, "shadowing"),
             (Outcome::Undecided, 9, 0, none, "-"),
@@ -182,11 +208,37 @@ mod tests {
             (Outcome::Pass, 9, 0, hides, "-"),
         ] {
             assert_eq!(
-                settled_by(&route(outcome, compared, needed, excused), 0.01),
+                settled_by(
+                    &route(outcome, compared, needed, excused),
+                    &Thresholds::default()
+                ),
                 told
             );
         }
         let hidden = route(Outcome::Undecided, 9, 0, hides);
-        assert_eq!(settled_by(&hidden, 0.0), "-");
+        let strict = Thresholds {
+            max_hidden: 0.0,
+            max_mismatch_rate: 0.0,
+            ..Thresholds::default()
+        };
+        assert_eq!(settled_by(&hidden, &strict), "-");
+        // No number of requests proves a rate of 0, also where the candidate is asked.
+        let mut uncompared = route(Outcome::Undecided, 0, 0, none);
+        assert_eq!(settled_by(&uncompared, &strict), "-");
+        for (reason, told) in [
+            (Reason::SampledOut, "-"),
+            (Reason::UnsafeMethod, "shadowing"),
+        ] {
+            let counts = Counts {
+                received: 9,
+                not_compared: [(reason, 9)].into(),
+                ..Counts::default()
+            };
+            uncompared.counts = Some(OwnCounts {
+                counts,
+                excused: none,
+            });
+            assert_eq!(settled_by(&uncompared, &strict), told);
+        }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Sides<'a> {
     pub(crate) candidate: Option<Cow<'a, str>>,
     /// For texts: their diff.
     pub(crate) text_diff: Option<Cow<'a, TextDiff>>,
+    /// How many bytes each value has as a whole, where it is cut and that is known.
+    whole: [Option<usize>; 2],
     /// The bodies as they came, where they are at hand and it is they that differ.
     bodies: Option<Bodies<'a>>,
 }
@@ -62,6 +64,7 @@ impl<'a> Sides<'a> {
             legacy: finding.legacy.shown(),
             candidate: finding.candidate.shown(),
             text_diff: finding.text_diff.as_ref().map(Cow::Borrowed),
+            whole: [&finding.legacy, &finding.candidate].map(Side::whole_bytes),
             bodies,
         }
     }
@@ -76,6 +79,7 @@ impl<'a> Sides<'a> {
             legacy: legacy.map(Cow::Borrowed),
             candidate: candidate.map(Cow::Borrowed),
             text_diff: text_diff.map(|text| Cow::Owned(TextDiff::read(text))),
+            whole: [None; 2],
             bodies: None,
         }
     }
@@ -137,7 +141,7 @@ impl<'a> Sides<'a> {
                 ),
                 // A message ("not valid JSON"), or elements that have moved: no marks of what changed.
                 Kind::Order | Kind::Decode => value::apart([legacy, candidate], room),
-                _ => value::both(legacy, candidate, room),
+                _ => value::both(legacy, candidate, self.whole, room),
             },
             (legacy, candidate) => {
                 let mut rows = Vec::new();

@@ -4,8 +4,9 @@
 //! because clients can read the other.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use parity_schemas::verdict::{Explanation, Kind, Note, Part, Reason, Side};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
@@ -136,11 +137,8 @@ impl Structured<'_, '_> {
         if older.iter().all(Option::is_none) {
             return Flow::Continue(());
         }
-        if out.differs {
-            // What older readers see is not compared as well, so these may not be all findings.
-            out.may_hide_more = true;
-            return Flow::Continue(());
-        }
+        let differed = out.differs;
+        let before = out.set_aside();
         // What is excused again is counted once.
         let (hits, listed) = (out.hits.clone(), out.tolerated.len());
         out.hits.fill(0);
@@ -162,6 +160,20 @@ impl Structured<'_, '_> {
             if !out.tolerated.contains(&again) {
                 out.tolerated.push(again);
             }
+        }
+        // What differs for every reader was found before.
+        let places: HashSet<(String, Part)> = before
+            .iter()
+            .map(|finding| (finding.path.clone(), finding.part))
+            .collect();
+        out.put_back(before, |finding| {
+            let known = places.contains(&(finding.path.clone(), finding.part));
+            !known && (!differed || is_of_older_readers(finding))
+        });
+        if differed && flow.is_break() {
+            // The answers differ in any case, but these may not be all findings.
+            out.may_hide_more = true;
+            return Flow::Continue(());
         }
         flow
     }
@@ -288,6 +300,13 @@ fn is_json(
 
 fn text(body: &[u8]) -> Result<&str, ReadError> {
     std::str::from_utf8(body).map_err(|error| ReadError::Syntax(error.to_string().into(), None))
+}
+
+/// Whether a difference is of a value that readers of YAML 1.1 take for another one.
+fn is_of_older_readers(finding: &Finding) -> bool {
+    [&finding.legacy, &finding.candidate].into_iter().any(
+        |side| matches!(side, Side::Value(value) if yaml::is_older_value(value.text.as_bytes())),
+    )
 }
 
 fn limit_of(error: &IndexError) -> Option<Reason> {

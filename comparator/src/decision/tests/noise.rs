@@ -154,6 +154,36 @@ fn noise_counts_on_demand_and_transient_mismatches_may_be_capped() {
 }
 
 #[test]
+fn a_single_mismatch_that_may_be_noise_is_outweighed_by_other_requests() {
+    let with = |open: u64, compared: u64| {
+        let mut evidence = noisy(100, 0, 0);
+        for set in &mut evidence.sets {
+            set.classes = ClassCounts::from([(MismatchClass::Unstable, 0)]);
+        }
+        evidence.sets[0].classes = ClassCounts::from([(MismatchClass::Unstable, open)]);
+        let counts = &mut evidence.routes[0].counts;
+        *counts = super::counts(compared - open, open, &[]);
+        decided_on(&evidence, &Thresholds::default())
+    };
+    let few = with(1, 1_000);
+    assert_eq!(
+        (few.outcome, few.total.excused.open),
+        (Outcome::Undecided, 1)
+    );
+    let needed = few.routes[0].needed;
+    assert!(needed > 1_000, "{needed}");
+    assert!(
+        few.reasons[0].ends_with("if all match, would settle it whatever they are"),
+        "{:?}",
+        few.reasons
+    );
+    assert_eq!(with(1, 1_000 + needed).outcome, Outcome::Pass);
+    assert_eq!(with(1, 999 + needed).outcome, Outcome::Undecided);
+    // As many of the next ones would look the same.
+    assert_eq!(with(400, 1_000).routes[0].needed, 0);
+}
+
+#[test]
 fn a_pass_waits_until_little_enough_may_hide_in_noise_and_says_for_how_many_rechecks() {
     let held = |max_hidden, rechecks| {
         let thresholds = Thresholds {

@@ -137,6 +137,8 @@ const FINDS: &[Find] = &[
     (615, JSON, r#"{"h":"$2b$12$HUNTER2z0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW","n":"kept 3"}"#),
     (616, JSON, r#"{"h":"$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$HUNTER2vJCsgt3ub+b4dWRWJTmaaJObG","n":"kept 3"}"#),
     (617, TEXT, "# kept 3\ndb.example:5432:shop:ada:HUNTER2\n*:*:*:ada:HUNTER2\n"),
+    (619, TEXT, "kept 3\necho \"db:5432:shop:ada:HUNTER2\" >> ~/.pgpass\n"),
+    (620, TEXT, "@@ -1 +1 @@ kept 3\n-  [::1]:5432:shop:ada@example.com:HUNTER2\n+db:5432:shop:ada:HUNTER2\n"),
     (618, JSON, r#"{"m":"db.example:5432:shop:ada:HUNTER2","n":"kept 3"}"#),
     // Ids of sessions as keys.
     (621, JSON, r#"{"sessions":{"HUNTER2f86d081884c7d659":{"user":"kept 3"}}}"#),
@@ -167,6 +169,16 @@ const CODES: &[(&str, &str)] = &[
     ("Your one-time code is: 493-817.", "493-817"),
     ("Your code: G-493817", "G-493817"),
     ("use code 7, not 8; my code was 49381722", "49381722"),
+    ("493817 is your code", "493817"),
+    (
+        "kept 3: 4938 is your Example verification code. Do not share it",
+        "4938",
+    ),
+    ("G-493817 is your Example verification code.", "G-493817"),
+    ("493-817 is your one-time password", "493-817"),
+    ("493 817 is your PIN", "493 817"),
+    ("Use '493817' as your login code, not 17", "493817"),
+    ("Hello. 493817 is the verification code", "493817"),
 ];
 
 /// Texts with words and signs of those, which stay as they are.
@@ -183,6 +195,17 @@ const ORDINARY: &[&str] = &[
     "the code is 493817.5",
     "the code is 10 lines long",
     "product code 493817",
+    "94105 is your zip code",
+    "493817 is your order code",
+    "100200 is the error code",
+    "404 is the code",
+    "2026 is your year. The code is short",
+    "12.4938 is your code",
+    "v1.4938 is your code",
+    "493817 is your number, no code",
+    "at 12:30:45 is your code review",
+    "see a:b:c:d:e at 12:30:45",
+    "a:80:c:d:e and a:b:c:d:e",
     "ssh -p 2222 ada@host",
     "mysql -u root -p shop",
     "docker run -p 8080:80 mysql",

@@ -35,7 +35,7 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
     let differing = view.differing();
     let entries = &differing.entries;
     if !entries.is_empty() {
-        let title = format!("DIFFERENCES ({})", extent(entries));
+        let title = format!("DIFFERENCES ({}; worst first)", extent(entries));
         writeln!(out, "\n{}", styled(BOLD, title))?;
         for entry in entries.iter().take(MAX_ENTRIES) {
             match entry {
@@ -44,10 +44,14 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
             }
         }
         more(out, entries.len(), MAX_ENTRIES, "causes and groups")?;
+        advise(out, differing.hint.as_deref())?;
     }
     let spelt = &differing.spelt;
     if !spelt.is_empty() {
-        let title = format!("ONLY SPELT IN ANOTHER WAY ({})", extent(spelt));
+        let title = format!(
+            "ONLY SPELT IN ANOTHER WAY ({}; they count as differing)",
+            extent(spelt)
+        );
         writeln!(out, "\n{}", styled(BOLD, title))?;
         for entry in spelt.iter().take(MAX_SHORT) {
             match entry {
@@ -56,6 +60,7 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
             }
         }
         more(out, spelt.len(), MAX_SHORT, "causes and groups")?;
+        advise(out, differing.spelt_hint.as_deref())?;
     }
     let transient = &differing.transient;
     if !transient.is_empty() {
@@ -67,10 +72,15 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
         }
         more(out, transient.len(), MAX_SHORT, "groups")?;
     }
-    if let Some(hint) = differing.hint {
-        writeln!(out, "{}", styled(DIM, hint))?;
-    }
     Ok(())
+}
+
+/// How to accept what a list has, under that list.
+fn advise(out: &mut String, hint: Option<&str>) -> std::fmt::Result {
+    match hint {
+        Some(hint) => writeln!(out, "{}", styled(DIM, hint)),
+        None => Ok(()),
+    }
 }
 
 /// What the groups of a cause share, in one line.

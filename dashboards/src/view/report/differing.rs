@@ -21,8 +21,11 @@ pub(crate) struct Differing<'a> {
     pub(crate) spelt: Vec<Entry<'a>>,
     /// Groups that do not count: all of their mismatches are transient.
     pub(crate) transient: Vec<Group<'a>>,
-    /// How to accept what is meant to differ. Only where all mismatches at a place have the same explanation.
+    /// How to accept what is meant to differ, for the list that it speaks of: one of `entries`, else one of `spelt`. Only where
+    /// all mismatches at a place have the same explanation.
     pub(crate) hint: Option<String>,
+    /// The same, if it is one of `spelt`.
+    pub(crate) spelt_hint: Option<String>,
 }
 
 /// What is told at once.
@@ -80,10 +83,13 @@ impl<'a> Differing<'a> {
         // Stable: of two that are alike, a cause comes before a group.
         entries.sort_by_key(|entry| (entry.severity(), Reverse(entry.at_least())));
         let format = entries.partition_point(|entry| entry.severity() < Severity::Format);
-        let hint = entries.iter().find_map(Entry::hint).map(hint);
+        let spelt = entries.split_off(format);
+        let of = |list: &[Entry<'a>]| list.iter().find_map(Entry::hint).map(hint);
+        let hint = of(&entries);
         Self {
+            spelt_hint: if hint.is_none() { of(&spelt) } else { None },
             hint,
-            spelt: entries.split_off(format),
+            spelt,
             entries,
             transient: listing.transient.iter().map(Group::from).collect(),
         }

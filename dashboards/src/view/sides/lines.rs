@@ -44,7 +44,7 @@ pub(super) fn unified(diff: &TextDiff, room: Room) -> Vec<Row> {
             };
             for (position, line) in block.iter().take(shown).enumerate() {
                 rows.push(match pairs.get(position) {
-                    Some(changed) => Row::of_changed(side, changed, "", room),
+                    Some(changed) => Row::of_changed(side, changed, "", None, room),
                     None => Row::of_both(side, context(line, room)),
                 });
             }

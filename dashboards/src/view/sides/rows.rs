@@ -1,6 +1,8 @@
 //! What is drawn of two sides: lines without markup and colour, each of a side or of neither, in which what changed is
 //! marked. Their text is visible already.
 
+use parity_schemas::side::CUT_MARK;
+
 use super::changed::{Changed, Span};
 use crate::view::words::grouped;
 
@@ -141,11 +143,13 @@ impl Row {
         }
     }
 
-    /// The line of one side of two that were compared, cut to the text around the changes. `margin` follows the sign.
+    /// The line of one side of two that were compared, cut to the text around the changes. `margin` follows the sign;
+    /// `whole` is how many bytes the value has, if it is known that only its begin is here.
     pub(super) fn of_changed(
         side: Ink,
         changed: &Changed<'_>,
         margin: &'static str,
+        whole: Option<usize>,
         room: Room,
     ) -> Self {
         let spans = match side {
@@ -160,11 +164,11 @@ impl Row {
         // Adjacent spans of one weight are joined, so that no markup splits words that a user searches for.
         let mut pieces = vec![Piece::plain(margin)];
         let characters: usize = spans.iter().map(|span| span.text.chars().count()).sum();
-        let whole = characters <= room.line;
+        let fits = characters <= room.line;
         let mut left = room.line;
         for (position, span) in spans.iter().enumerate() {
             let weight = if span.changed { marked } else { Weight::Plain };
-            let text = if whole {
+            let text = if fits {
                 span.revealed()
             } else {
                 let (first, last) = (position == 0, position + 1 == spans.len());
@@ -176,8 +180,18 @@ impl Row {
                 _ => pieces.push(Piece { text, weight }),
             }
         }
-        if !whole {
-            let note = format!(" ({} characters)", grouped(characters as u64));
+        if !fits {
+            // A value that was cut ends in the mark of that. Some do by themselves, of which it is true as well.
+            let is_cut = spans
+                .last()
+                .is_some_and(|span| span.text.ends_with(CUT_MARK));
+            let note = match whole {
+                Some(bytes) => format!(" ({} bytes)", grouped(bytes as u64)),
+                None if is_cut => {
+                    format!(" (more than {} characters)", grouped(characters as u64 - 1))
+                }
+                None => format!(" ({} characters)", grouped(characters as u64)),
+            };
             pieces.push(Piece::remark(note));
         }
         Self {
@@ -245,7 +259,7 @@ pub(super) mod tests {
             elements: 12,
         };
         let changed = Changed::between("12.50", "12.51");
-        let row = Row::of_changed(Ink::Candidate, &changed, " ", room);
+        let row = Row::of_changed(Ink::Candidate, &changed, " ", None, room);
         let pieces: Vec<_> = row
             .pieces
             .iter()

@@ -18,8 +18,13 @@ impl Room {
     }
 }
 
-/// Both values of a difference.
-pub(super) fn both(legacy: &str, candidate: &str, room: Room) -> Vec<Row> {
+/// Both values of a difference, with the bytes that each has as a whole, where that is known of one that is cut.
+pub(super) fn both(
+    legacy: &str,
+    candidate: &str,
+    whole: [Option<usize>; 2],
+    room: Room,
+) -> Vec<Row> {
     if is_container(legacy) || is_container(candidate) {
         let mut rows = alone(Ink::Legacy, legacy, room);
         rows.extend(alone(Ink::Candidate, candidate, room));
@@ -29,7 +34,8 @@ pub(super) fn both(legacy: &str, candidate: &str, room: Room) -> Vec<Row> {
     let changed = Changed::between(&one, &two);
     let mut rows: Vec<Row> = Ink::SIDES
         .into_iter()
-        .map(|side| Row::of_changed(side, &changed, " ", room))
+        .zip(whole)
+        .map(|(side, whole)| Row::of_changed(side, &changed, " ", whole, room))
         .collect();
     if !changed.any() {
         rows.push(Row::remark(
@@ -99,7 +105,23 @@ mod tests {
     };
 
     fn shown(legacy: &str, candidate: &str, room: Room) -> String {
-        plain(&both(legacy, candidate, room))
+        plain(&both(legacy, candidate, [None; 2], room))
+    }
+
+    #[test]
+    fn of_a_value_that_is_cut_already_only_the_true_length_is_told() {
+        let cut = format!("\"{}…", "x".repeat(90));
+        let rows = |whole| plain(&both(&cut, "\"y\"", [whole, None], ROOM));
+        let begin = format!("\"{}…", "x".repeat(39));
+        assert_eq!(
+            rows(Some(1_000_003)),
+            format!("- {begin} (1,000,003 bytes)\n+ \"y\"\n")
+        );
+        // Of a record only the begin is known.
+        assert_eq!(
+            rows(None),
+            format!("- {begin} (more than 91 characters)\n+ \"y\"\n")
+        );
     }
 
     #[test]

@@ -93,11 +93,11 @@ fn the_gravest_comes_first_and_an_entry_loses_what_a_cause_tells() {
         (
             plain,
             [
-                "DIFFERENCES (1 cause of 2 groups, 2 other groups)",
+                "DIFFERENCES (1 cause of 2 groups, 2 other groups; worst first)",
                 "/name",
                 "/**/fee",
                 "/total",
-                "ONLY SPELT IN ANOTHER WAY (1 cause of 2 groups)",
+                "ONLY SPELT IN ANOTHER WAY (1 cause of 2 groups; they count as differing)",
                 "/**/at",
             ],
         ),
