@@ -7,11 +7,12 @@ use parity_sink::StoreConfig;
 use crate::cli::StoreArgs;
 use crate::config::Layers;
 
-/// The store, and the question with its migration.
+/// The store, and the question with its migration and the register of known differences.
 pub(crate) fn resolve(args: &StoreArgs, question: &Question) -> Result<(StoreConfig, Question)> {
     let settings =
         Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).reader()?;
     let mut question = question.clone();
     question.selection.migration = Some(settings.migration);
+    question.known = settings.known;
     Ok((settings.store, question))
 }

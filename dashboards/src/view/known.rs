@@ -16,6 +16,7 @@ use parity_schemas::time::Timestamp;
 use super::Decided;
 use super::listing::Place;
 use super::words::{grouped, plural, shown};
+use crate::question::Question;
 
 /// Entries of the register that mean something here.
 pub(crate) struct KnownView<'a> {
@@ -64,8 +65,8 @@ impl<'a> KnownRow<'a> {
     }
 }
 
-/// What an entry says, in one line.
-pub(crate) fn about(entry: &KnownEntry, now: Timestamp) -> String {
+/// What an entry says, in one line that can stand in a terminal.
+pub fn about(entry: &KnownEntry, now: Timestamp) -> String {
     let mut words = vec![shown(&entry.reason), shown(&entry.owner)];
     words.extend(entry.ticket.as_deref().map(shown));
     words.push(
@@ -209,6 +210,19 @@ fn is_noise(report: &Report, decided: &Decided, member: &Member<'_>) -> bool {
                 && noise.route == member.group.route
                 && noise.group.fingerprint == member.fingerprint
         })
+}
+
+/// The groups that the entries of another register would mean in the same report.
+pub fn would_mean(
+    decided: &Decided,
+    question: &Question,
+    register: &[KnownEntry],
+) -> Vec<KnownUse> {
+    let evidence = decided.report.evidence();
+    let now = decided.decision.time;
+    evidence.map_or_else(Vec::new, |evidence| {
+        parity_comparator::known::find(register, &evidence, &question.thresholds, now)
+    })
 }
 
 /// The whole register with its state, and what counts and is not in it.
