@@ -169,7 +169,11 @@ fn routes(groups: &[KnownGroup], evidence: &Evidence) -> Vec<KnownRoute> {
             group.route == route && names.contains(group.group.fingerprint.as_str())
         });
         let most = own
-            .map(|group| group.count.saturating_sub(of_class(&group.classes, MismatchClass::Transient))
+            .map(|group| {
+                group
+                    .count
+                    .saturating_sub(of_class(&group.classes, MismatchClass::Transient))
+            })
             .max();
         let counts = evidence.routes.iter().find(|one| one.route == route);
         KnownRoute {

@@ -104,34 +104,51 @@ impl Layers {
         (register, layers.problems)
     }
 
-    /// What ends within a week, a sentence each: rules and known differences.
+    /// Rules and known differences that end within a week, a sentence each.
     pub(crate) fn ends_soon(&self, now: Timestamp) -> Vec<String> {
-        let rules = self.rules.iter().map(|rule| {
-            let config = &rule.config;
-            (
-                "rule",
-                config.id.as_str(),
-                config.expires.as_deref(),
-                rule.origin_of("expires"),
-            )
-        });
-        let entries = self.known.iter().map(|entry| {
+        let entries = self.known.iter().filter_map(|entry| {
             let id = entry.text(&known::ID).unwrap_or_default();
             let origin = entry.origin_of(&known::EXPIRES);
-            ("known difference", id, entry.text(&known::EXPIRES), origin)
+            ending(
+                "known difference",
+                id,
+                entry.text(&known::EXPIRES),
+                &origin,
+                now,
+            )
         });
-        let ending = rules.chain(entries).filter_map(|(what, id, expires, origin)| {
-            let text = expires?;
-            ends_soon(first_moment(text).ok(), now).then(|| {
-                format!(
-                    "{origin}: {what} `{}` expires on {}, within a week: decide anew, or what it covers counts from then on",
-                    visible(id),
-                    visible(text)
-                )
-            })
-        });
-        ending.collect()
+        self.rules_end_soon(now)
+            .into_iter()
+            .chain(entries)
+            .collect()
     }
+
+    /// The rules among them.
+    pub(crate) fn rules_end_soon(&self, now: Timestamp) -> Vec<String> {
+        let rules = self.rules.iter().filter_map(|rule| {
+            let (config, origin) = (&rule.config, rule.origin_of("expires"));
+            ending("rule", &config.id, config.expires.as_deref(), &origin, now)
+        });
+        rules.collect()
+    }
+}
+
+/// Says that something ends soon, if it does.
+fn ending(
+    what: &str,
+    id: &str,
+    expires: Option<&str>,
+    origin: &Origin,
+    now: Timestamp,
+) -> Option<String> {
+    let text = expires?;
+    ends_soon(first_moment(text).ok(), now).then(|| {
+        format!(
+            "{origin}: {what} `{}` expires on {}, within a week: decide anew, or what it covers counts from then on",
+            visible(id),
+            visible(text)
+        )
+    })
 }
 
 /// Where a name stood first, if this is not the first place.
