@@ -24,19 +24,24 @@ const ALLOWED: [&str; 3] = ["gate", "--max-mismatch-rate", "0.01"];
 
 /// A record of 100 wrong totals, one of them beside a wrong name.
 fn recorded() -> Place {
+    recorded_with(true)
+}
+
+fn recorded_with(rechecked: bool) -> Place {
     let place = Place::new();
     let legacy = Service::json("{\"total\":1,\"name\":\"x\"}");
     let candidate = Service::start(candidate);
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = if rechecked {
+        crate::rechecks::mirror(&place, &legacy, &candidate, &[])
+    } else {
+        place.mirror(&legacy.url(), &candidate.url(), &[])
+    };
     let mut connection = crate::support::client::Connection::open(mirror.address);
     let mut send = |number: u32| {
         connection.send("GET", &format!("/orders/{number}"), &[], b"");
         assert_eq!(connection.answer("GET").expect("answered").status, 200);
     };
-    send(0);
-    // The wrong name is asked about before anything else is.
-    mirror.settled(1);
-    (1..REQUESTS).for_each(&mut send);
+    (0..REQUESTS).for_each(&mut send);
     let (code, log) = mirror.stop();
     assert_eq!(code, 0, "{log}");
     place.write("parity.toml", "# mine\nmigration = \"default\" # stays\n");
@@ -231,6 +236,25 @@ fn what_ended_is_mended_or_grows_counts() {
         &place.run(&["config", "check"]),
         0,
         &["known difference `total` expires on", "rule `r` expires on"],
+    );
+}
+
+#[test]
+fn what_no_recheck_confirmed_proves_no_fail_and_no_pass_without_news() {
+    let place = recorded_with(false);
+    says(
+        &place.run(&add(&["--path", "/total", "--blocks", "false"])),
+        0,
+        &[],
+    );
+    says(&gate(&place, &[]), 0, &["PASS"]);
+    says(
+        &gate(&place, &["--nothing-new"]),
+        3,
+        &[
+            "1 difference is not known, and no recheck has confirmed",
+            "body /name (new, 1 times",
+        ],
     );
 }
 

@@ -93,7 +93,7 @@ pub(super) fn failed(news: &NewDifferences) -> Option<String> {
 pub(super) fn open(news: &NewDifferences) -> Option<String> {
     (news.open > 0).then(|| {
         format!(
-            "{} not known, and no recheck has confirmed them yet: {}. Rechecks settle that, or `parity known add`",
+            "{} not known, and no recheck has confirmed that yet: {}. Rechecks settle that, or `parity known add`",
             plural(news.open, "difference is", "differences are"),
             listed(news.groups.iter().filter(|group| !group.confirmed), news.open)
         )
