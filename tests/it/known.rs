@@ -73,6 +73,12 @@ fn list(place: &Place) -> Value {
     place.run(&["known", "list", "--output", "json"]).json()
 }
 
+/// The id of the decision that was stored last.
+fn new_id(place: &Place) -> Value {
+    let decisions = place.run(&["decisions", "list", "--output", "json"]).json();
+    decisions["decisions"][0]["decision_id"].clone()
+}
+
 /// The fingerprint of the wrong name.
 fn name_of_new(place: &Place) -> String {
     let list = list(place);
@@ -112,9 +118,35 @@ fn what_is_known_does_not_count_and_excuses_nothing_beside_it() {
         1,
         &["1 difference is not known, and confirmed: GET /orders/{id} body /name (new, 1 times"],
     );
-    // The decisions are made again from their documents.
-    let verified = place.run(&["decisions", "verify", "--store", "sqlite:parity.db"]);
-    says(&verified, 0, &[]);
+    // Each decision can be made again from its document alone, and a register that was changed in it is told.
+    for (id, valid) in [(&document["decision_id"], true), (&new_id(&place), true)] {
+        let id = id.as_str().expect("an id");
+        let export = ["decisions", "export", id, "--to", "held.json", "--force"];
+        says(&place.run(&export), 0, &[]);
+        let verify = [
+            "decisions",
+            "verify",
+            "held.json",
+            "--store",
+            "sqlite:parity.db",
+        ];
+        assert_eq!(place.run(&verify).code == 0, valid);
+    }
+    let held = std::fs::read_to_string(place.path().join("held.json")).expect("exported");
+    for (was, is) in [
+        ("\"blocks\": false", "\"blocks\": true"),
+        ("\"state\": \"known\"", "\"state\": \"mended\""),
+    ] {
+        let held = if held.contains(was) {
+            held.clone()
+        } else {
+            held.replace("\":", "\": ")
+        };
+        assert!(held.contains(was), "{was}: {held}");
+        place.write("forged.json", held.replace(was, is));
+        let forged = place.run(&["decisions", "verify", "forged.json"]);
+        assert_eq!(forged.code, 1, "{is}: {}{}", forged.stdout, forged.stderr);
+    }
 
     let name = name_of_new(&place);
     let added = place.run(&add(&[&name]));
