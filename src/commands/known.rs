@@ -5,6 +5,7 @@
 
 mod file;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ use parity_dashboards::terminal::{self, plural, shown};
 use parity_dashboards::view::{self, Adoptable, Decided};
 use parity_schemas::documents::KnownList;
 use parity_schemas::known::KnownEntry;
+use parity_schemas::report::GroupReport;
 use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
@@ -74,10 +76,7 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
     let adoptable = view::adoptable(&decided);
     let mut added = Vec::new();
     if by_place {
-        let id = args
-            .id
-            .clone()
-            .unwrap_or_else(|| edited.free_id(&question.known));
+        let id = args.id.clone().unwrap_or_else(|| free_id(&question.known));
         let entry = NewEntry {
             id: &id,
             args,
@@ -87,7 +86,7 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
         added.push(format!(
             "{}: {}",
             shown(&id),
-            covered(&edited, &question, &decided, &id)?
+            covered(&edited, &question, &decided, &id)
         ));
     } else {
         let mut chosen: Vec<&Adoptable> = Vec::new();
@@ -133,17 +132,26 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A name that no entry has.
+fn free_id(known: &[KnownEntry]) -> String {
+    let taken: HashSet<&str> = known.iter().map(|entry| entry.id.as_str()).collect();
+    let mut names = (1..).map(|number| format!("known-{number}"));
+    names
+        .find(|name| !taken.contains(name.as_str()))
+        .unwrap_or_default()
+}
+
 /// What a new entry that names a place means in the record: told, so that nobody enters more than they think.
-fn covered(edited: &Edited, question: &Question, decided: &Decided, id: &str) -> Result<String> {
+fn covered(edited: &Edited, question: &Question, decided: &Decided, id: &str) -> String {
     let uses = view::would_mean(decided, question, &edited.register());
-    Ok(match uses.iter().find(|one| one.entry.id == id) {
+    match uses.iter().find(|one| one.entry.id == id) {
         Some(one) => format!(
             "means {} with {}",
             plural(one.groups.len() as u64, "group", "groups"),
             plural(one.mismatches(), "mismatch", "mismatches")
         ),
         None => "means nothing that was recorded so far".to_owned(),
-    })
+    }
 }
 
 /// The difference that has a fingerprint, or an error that says why there is none.
@@ -169,11 +177,7 @@ fn find<'a>(
             );
         }
     }
-    let recorded = decided
-        .report
-        .groups
-        .iter()
-        .flat_map(|group| group.members());
+    let recorded = decided.report.groups.iter().flat_map(GroupReport::members);
     if recorded
         .into_iter()
         .any(|member| member.fingerprint == fingerprint)
@@ -187,19 +191,15 @@ fn find<'a>(
         .iter()
         .flat_map(|one| &one.fingerprints)
         .map(String::as_str);
-    let hint = match spelling::nearest(fingerprint, names.clone()) {
+    let near = spelling::nearest(fingerprint, names.clone());
+    let some: Vec<&str> = names.take(MAX_SUGGESTED).collect();
+    let hint = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let some: Vec<&str> = names.take(MAX_SUGGESTED).collect();
-            if some.is_empty() {
-                "nothing counts that is not known".to_owned()
-            } else {
-                format!(
-                    "those that count are {}; `parity known list` has all",
-                    some.join(", ")
-                )
-            }
-        }
+        None if some.is_empty() => "nothing counts that is not known".to_owned(),
+        None => format!(
+            "those that count are {}; `parity known list` has all",
+            some.join(", ")
+        ),
     };
     bail!(
         "no difference is recorded as `{}`: {hint}",

@@ -221,7 +221,7 @@ impl Reader<'_> {
                 let hint = "remove the entry, or decide anew until when the difference is accepted";
                 self.problem(
                     &known::EXPIRES,
-                    format!("expired on {text}"),
+                    &format!("expired on {text}"),
                     Some(hint.to_owned()),
                 );
             }
@@ -230,7 +230,7 @@ impl Reader<'_> {
                 let hint = "write when it was mended, or leave it out until then";
                 self.problem(
                     &known::MENDED,
-                    format!("{text} has not come yet"),
+                    &format!("{text} has not come yet"),
                     Some(hint.to_owned()),
                 );
             }
@@ -238,7 +238,7 @@ impl Reader<'_> {
         read
     }
 
-    fn problem(&mut self, key: &EntryKey, message: String, hint: Option<String>) {
+    fn problem(&mut self, key: &EntryKey, message: &str, hint: Option<String>) {
         let id = self.entry.text(&known::ID).unwrap_or("without id");
         self.layers.problems.push(Problem {
             origin: self.entry.origin_of(key),
@@ -251,7 +251,7 @@ impl Reader<'_> {
         let text = self.entry.text(key).unwrap_or_default().trim().to_owned();
         if text.is_empty() && (self.entry.text(key).is_some() || !self.entry.is_given(key)) {
             let hint = format!("write {} = \"…\": {what}", key.name);
-            self.problem(key, "it is needed".to_owned(), Some(hint));
+            self.problem(key, "it is needed", Some(hint));
         }
         text
     }
@@ -264,7 +264,7 @@ impl Reader<'_> {
     ) -> Option<T> {
         let text = self.entry.text(key)?;
         read(text)
-            .map_err(|error| self.problem(key, error, Some(format!("write {what}"))))
+            .map_err(|error| self.problem(key, &error, Some(format!("write {what}"))))
             .ok()
     }
 
@@ -274,7 +274,7 @@ impl Reader<'_> {
         if read.is_none() {
             let words = key.words.map(|words| words()).unwrap_or_default();
             let hint = spelling::hint(text, &words);
-            self.problem(key, format!("`{text}` is not one"), Some(hint));
+            self.problem(key, &format!("`{text}` is not one"), Some(hint));
         }
         read
     }
@@ -282,7 +282,7 @@ impl Reader<'_> {
     fn date(&mut self, key: &EntryKey) -> Option<Timestamp> {
         let text = self.entry.text(key)?;
         first_moment(text)
-            .map_err(|error| self.problem(key, error.to_string(), Some(DATE.to_owned())))
+            .map_err(|error| self.problem(key, &error.to_string(), Some(DATE.to_owned())))
             .ok()
     }
 
@@ -297,7 +297,7 @@ impl Reader<'_> {
                     "it has 16 digits of 0-9 and a-f; `parity known list` names those that count";
                 self.problem(
                     &known::FINGERPRINTS,
-                    format!("`{name}` is no fingerprint"),
+                    &format!("`{name}` is no fingerprint"),
                     Some(hint.to_owned()),
                 );
             }
@@ -318,12 +318,12 @@ impl Reader<'_> {
         if entry.is_given(&known::FINGERPRINTS) {
             if let Some(key) = scope.into_iter().find(|key| entry.is_given(key)) {
                 let hint = "a fingerprint is of one route and place; leave one of both out";
-                let message = "it stands beside `fingerprints`".to_owned();
+                let message = "it stands beside `fingerprints`";
                 self.problem(key, message, Some(hint.to_owned()));
             }
             if read.fingerprints.is_empty() {
                 let hint = "name one, or say by `path`, `explanation` and so on what it means";
-                let message = "there is none".to_owned();
+                let message = "there is none";
                 self.problem(&known::FINGERPRINTS, message, Some(hint.to_owned()));
             }
             return;
@@ -335,11 +335,7 @@ impl Reader<'_> {
         if !names_something(read) && !unread {
             let hint = "name `fingerprints`, or a `path`, an `explanation` or part = \"status\": what is known must not hide \
                         what is not";
-            self.problem(
-                &known::ID,
-                "it means everything".to_owned(),
-                Some(hint.to_owned()),
-            );
+            self.problem(&known::ID, "it means everything", Some(hint.to_owned()));
         }
     }
 }

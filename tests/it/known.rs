@@ -13,7 +13,7 @@ fn candidate(request: &Request) -> Answer {
         .next()
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
-    let total = if number % 10 == 0 { 2 } else { 1 };
+    let total = if number.is_multiple_of(10) { 2 } else { 1 };
     let name = if number == 0 { "y" } else { "x" };
     Answer::json(format!("{{\"total\":{total},\"name\":\"{name}\"}}"))
 }
@@ -73,12 +73,6 @@ fn list(place: &Place) -> Value {
     place.run(&["known", "list", "--output", "json"]).json()
 }
 
-/// The id of the decision that was stored last.
-fn new_id(place: &Place) -> Value {
-    let decisions = place.run(&["decisions", "list", "--output", "json"]).json();
-    decisions["decisions"][0]["decision_id"].clone()
-}
-
 /// The fingerprint of the wrong name.
 fn name_of_new(place: &Place) -> String {
     let list = list(place);
@@ -119,19 +113,17 @@ fn what_is_known_does_not_count_and_excuses_nothing_beside_it() {
         &["1 difference is not known, and confirmed: GET /orders/{id} body /name (new, 1 times"],
     );
     // Each decision can be made again from its document alone, and a register that was changed in it is told.
-    for (id, valid) in [(&document["decision_id"], true), (&new_id(&place), true)] {
-        let id = id.as_str().expect("an id");
-        let export = ["decisions", "export", id, "--to", "held.json", "--force"];
-        says(&place.run(&export), 0, &[]);
-        let verify = [
-            "decisions",
-            "verify",
-            "held.json",
-            "--store",
-            "sqlite:parity.db",
-        ];
-        assert_eq!(place.run(&verify).code == 0, valid);
-    }
+    let id = document["decision_id"].as_str().expect("an id");
+    let export = ["decisions", "export", id, "--to", "held.json"];
+    says(&place.run(&export), 0, &[]);
+    let verify = [
+        "decisions",
+        "verify",
+        "held.json",
+        "--store",
+        "sqlite:parity.db",
+    ];
+    says(&place.run(&verify), 0, &[]);
     let held = std::fs::read_to_string(place.path().join("held.json")).expect("exported");
     for (was, is) in [
         ("\"blocks\": false", "\"blocks\": true"),
@@ -189,7 +181,7 @@ fn what_ended_is_mended_or_grows_counts() {
         )
     };
     let soon = {
-        let now = std::time::SystemTime::now() + std::time::Duration::from_secs(3 * 24 * 3600);
+        let now = std::time::SystemTime::now() + std::time::Duration::from_hours(72);
         let seconds = now
             .duration_since(std::time::UNIX_EPOCH)
             .expect("after 1970")
@@ -350,7 +342,7 @@ fn what_cannot_be_entered_changes_nothing() {
     let name = name_of_new(&place);
     let slip = format!(
         "{}{}",
-        &name[..15],
+        name.get(..15).expect("16 digits"),
         if name.ends_with('0') { '1' } else { '0' }
     );
     for (more, words) in [

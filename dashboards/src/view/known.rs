@@ -9,7 +9,7 @@ use parity_schemas::evidence::Thresholds;
 use parity_schemas::known::{KnownEntry, KnownState, KnownUse, NewGroup};
 use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::report::{Member, Report};
+use parity_schemas::report::{GroupReport, Member, Report};
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 
@@ -136,7 +136,7 @@ impl Adoptable {
 pub fn adoptable(decided: &Decided) -> Vec<Adoptable> {
     let report = &decided.report;
     let mut of_place: BTreeMap<Place, Adoptable> = BTreeMap::new();
-    for member in report.groups.iter().flat_map(|group| group.members()) {
+    for member in report.groups.iter().flat_map(GroupReport::members) {
         let transient = member
             .classes
             .get(&MismatchClass::Transient)

@@ -63,15 +63,6 @@ impl Edited {
         Layers::known_of(&self.named, &self.document.to_string()).0
     }
 
-    /// A name that no entry has.
-    pub(super) fn free_id(&self, known: &[KnownEntry]) -> String {
-        let taken: HashSet<&str> = known.iter().map(|entry| entry.id.as_str()).collect();
-        let mut names = (1..).map(|number| format!("known-{number}"));
-        names
-            .find(|name| !taken.contains(name.as_str()))
-            .unwrap_or_default()
-    }
-
     fn tables(&mut self) -> Result<&mut ArrayOfTables> {
         let item = self
             .document
