@@ -7,6 +7,7 @@ mod asked;
 mod decisions;
 mod diff;
 mod flags;
+mod known;
 mod unknown;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use asked::{Asked, OfGate, OfReport};
 pub(crate) use decisions::{DecisionsCommand, ListArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
+pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
 pub(crate) use unknown::parse;
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
@@ -115,6 +117,9 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Serve the report page and the API from a store
     Ui(UiArgs),
+    /// Keep the register of known differences
+    #[command(subcommand)]
+    Known(KnownCommand),
     /// Show the rules that come with the program
     #[command(subcommand)]
     Rules(RulesCommand),

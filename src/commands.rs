@@ -5,6 +5,7 @@ pub(crate) mod decisions;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod gate;
+pub(crate) mod known;
 pub(crate) mod mirror;
 pub(crate) mod report;
 pub(crate) mod rules;

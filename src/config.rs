@@ -7,6 +7,7 @@
 pub(crate) mod environment;
 pub(crate) mod file;
 mod hidden;
+mod known;
 mod loops;
 mod needs;
 mod policy;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use parity_schemas::secret::without_password;
 
 use environment::Environment;
-use file::{File, Raw, RouteEntry, RuleEntry, Written};
+use file::{File, Raw, RuleEntry, TableEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
@@ -40,8 +41,9 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 #[derive(Clone)]
 pub(crate) struct Layers {
     values: BTreeMap<&'static str, Written>,
-    routes: Vec<RouteEntry>,
+    routes: Vec<TableEntry>,
     rules: Vec<RuleEntry>,
+    known: Vec<TableEntry>,
     problems: Vec<Problem>,
     renamed: Vec<Problem>,
     /// Settings of the file that do not apply, and the variable or flag that is stronger.
@@ -102,9 +104,24 @@ impl Layers {
             values,
             routes: file.routes,
             rules: file.rules,
+            known: file.known,
             problems,
             renamed: file.renamed,
             overridden,
+            broken_file: file.broken,
+        }
+    }
+
+    /// Only what a file says.
+    fn of_file(file: File, problems: Vec<Problem>) -> Self {
+        Self {
+            values: file.settings,
+            routes: file.routes,
+            rules: file.rules,
+            known: file.known,
+            problems,
+            renamed: file.renamed,
+            overridden: BTreeMap::new(),
             broken_file: file.broken,
         }
     }
@@ -183,9 +200,9 @@ impl Layers {
         kept.collect()
     }
 
-    /// Whether there are routes or rules.
+    /// Whether there are routes, rules or known differences.
     pub(crate) fn has_entries(&self) -> bool {
-        !(self.routes.is_empty() && self.rules.is_empty())
+        !(self.routes.is_empty() && self.rules.is_empty() && self.known.is_empty())
     }
 
     fn text(&self, setting: &Setting) -> Option<(String, Origin)> {

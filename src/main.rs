@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Schema(command) => commands::schema::run(&command),
         Command::Ui(args) => commands::ui::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
+        Command::Known(command) => commands::known::run(&command),
         Command::Config(command) => commands::config::run(&command),
     };
     ended.unwrap_or_else(|error| error::report(&error))

@@ -8,7 +8,7 @@ use parity_schemas::verdict::Explanation;
 
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
-use crate::config::settings::entries::{EntryKey, of_rules, route};
+use crate::config::settings::entries::{EntryKey, known, of_rules, route};
 use crate::config::settings::{self, Kind, SECTIONS, Setting};
 use crate::error;
 
@@ -46,6 +46,11 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     keys(&mut out, route::ALL.iter().copied())?;
     writeln!(out, "## Rules\n\nEach `[[rule]]` has these keys:\n")?;
     keys(&mut out, &of_rules())?;
+    writeln!(
+        out,
+        "## Known differences\n\nEach `[[known]]` has these keys:\n"
+    )?;
+    keys(&mut out, known::ALL.iter().copied())?;
     words(&mut out)?;
     writeln!(out, "## Commands\n")?;
     let cli = Cli::command();

@@ -32,6 +32,7 @@ mod headers;
 mod hex;
 mod instant;
 mod json;
+pub mod known;
 pub mod limits;
 mod media;
 pub mod message;

@@ -8,7 +8,10 @@
 mod parts;
 pub mod values;
 
+use std::sync::Arc;
+
 use parity_schemas::evidence::Thresholds;
+use parity_schemas::known::KnownEntry;
 use parity_sink::Selection;
 
 pub use parts::PARTS;
@@ -41,6 +44,8 @@ pub struct Question {
     pub gone: Vec<String>,
     /// Instances that must have written to the store.
     pub expected: Vec<String>,
+    /// The register of known differences. No parameter gives it: whoever answers has it from its configuration.
+    pub known: Arc<[KnownEntry]>,
 }
 
 /// How a part is given.
@@ -139,6 +144,7 @@ mod tests {
             ("noise", "report"),
             ("max-transient", "0.08"),
             ("max-hidden", "0.09"),
+            ("nothing-new", "true"),
             ("gone", "one"),
             ("expect-instance", "two"),
         ]);
@@ -169,6 +175,7 @@ mod tests {
                 noise: NoiseUse::Report,
                 max_transient: 0.08,
                 max_hidden: 0.09,
+                nothing_new: true,
             }
         );
         assert_eq!(question.gone, ["one"]);

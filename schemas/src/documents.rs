@@ -5,12 +5,46 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::known::{KnownEntry, KnownState, NewGroup};
 use crate::record::Mismatch;
 
 /// Name and version of a page of mismatches.
 pub const MISMATCHES_SCHEMA: &str = "parity.mismatches/v1";
 /// Name and version of the settings that hold.
 pub const CONFIG_SCHEMA: &str = "parity.config/v1";
+
+/// Name and version of the register of known differences.
+pub const KNOWN_SCHEMA: &str = "parity.known/v1";
+
+/// The register of known differences, and what is not in it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct KnownList {
+    /// [`KNOWN_SCHEMA`].
+    pub schema: String,
+    /// Of which record the counts are.
+    pub migration: String,
+    /// In the order of the configuration.
+    pub entries: Vec<KnownListed>,
+    /// Differences that count and that no entry means, the most frequent first. Groups that differ only in their shape are one.
+    pub not_known: Vec<NewGroup>,
+    /// Mismatches that do not count because all that differs in them is known.
+    pub excused: u64,
+}
+
+/// An entry of the register.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct KnownListed {
+    /// Its text; of one that was seen without what looks like a secret.
+    pub entry: KnownEntry,
+    /// How it stands.
+    pub state: KnownState,
+    /// Mismatches with one of its groups.
+    pub mismatches: u64,
+    /// Groups that it means.
+    pub groups: u64,
+    /// Whether it expires within a week.
+    pub ends_soon: bool,
+}
 
 /// Recorded mismatches, the newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

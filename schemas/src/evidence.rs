@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::clients::Clients;
 use crate::histogram::Histogram;
+use crate::known::{KnownUse, NewDifferences};
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
@@ -98,6 +99,8 @@ pub struct GroupEvidence {
     /// What was counted of the second answers. Of [`RecheckEvidence::Targets`](crate::recheck::RecheckEvidence::Targets),
     /// the largest number of a single process, because two processes may have seen the same ones.
     pub evidence: EvidenceCounts,
+    /// When it was last seen.
+    pub last_seen: Timestamp,
 }
 
 impl GroupEvidence {
@@ -172,7 +175,7 @@ pub struct RouteDecision {
     pub required: bool,
     /// match + mismatch + candidate failures.
     pub compared: u64,
-    /// mismatch + candidate failures, without what `excused` says of transient mismatches and noise.
+    /// mismatch + candidate failures, without what `excused` says of transient mismatches, noise and known differences.
     pub differing: u64,
     /// Mismatches that do not count, or may not. Absent in documents of older programs, which counted all.
     #[serde(default)]
@@ -360,6 +363,13 @@ pub struct Decision {
     /// older programs.
     #[serde(default)]
     pub noise: Vec<NoiseGroup>,
+    /// Entries of the register of known differences that mean groups of this evidence, in the order of the register. Absent in
+    /// documents of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownUse>,
+    /// What is new, if it was demanded that nothing is. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub news: Option<NewDifferences>,
     /// All routes together.
     pub total: RouteDecision,
     /// One by one, worst first.

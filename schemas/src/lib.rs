@@ -27,6 +27,7 @@ pub mod histogram;
 pub mod id;
 pub mod ident;
 pub mod json_text;
+pub mod known;
 pub mod noise;
 mod reason;
 pub mod recheck;

@@ -99,6 +99,9 @@ pub struct Excused {
     pub transient: u64,
     /// They have groups of proven noise only.
     pub noise: u64,
+    /// They have only groups that are known and do not block, or that and proven noise. Absent in documents of older programs.
+    #[serde(default)]
+    pub known: u64,
     /// They would be noise if the groups that are open were proven. They count, but nothing is proven to differ by them.
     pub open: u64,
     /// Those of them about which the configuration never asks again, so that no proof of others covers them.
@@ -111,7 +114,7 @@ pub struct Excused {
 impl Excused {
     /// How many mismatches do not count.
     pub const fn total(&self) -> u64 {
-        self.transient + self.noise
+        self.transient + self.noise + self.known
     }
 
     /// Adds those of another route, of `compared` requests each.
@@ -121,6 +124,7 @@ impl Excused {
         Self {
             transient: self.transient + other.transient,
             noise: self.noise + other.noise,
+            known: self.known + other.known,
             open: self.open + other.open,
             never_asked: self.never_asked + other.never_asked,
             hidden: (self.hidden * compared as f64 + other.hidden * of_other as f64) / all,

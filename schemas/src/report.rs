@@ -14,6 +14,7 @@ use crate::evidence::{
     Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
     SetEvidence, Window,
 };
+use crate::known::{KnownState, KnownUse};
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::severity::Severity;
@@ -39,7 +40,8 @@ pub struct Report {
     /// What the gate counts: `match`, `mismatch`, and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub compared: u64,
-    /// What the gate counts against the candidate: `mismatch` without what `excused` says of transient mismatches and noise,
+    /// What the gate counts against the candidate: `mismatch` without what `excused` says of transient mismatches, noise and known
+    /// differences,
     /// and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub differing: u64,
@@ -99,6 +101,9 @@ pub struct Report {
     /// programs.
     #[serde(default)]
     pub noise: Vec<NoiseGroup>,
+    /// Entries of the register of known differences that mean groups of this report. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownUse>,
     /// Rules that excused a difference, most hits first.
     pub rules: Vec<RuleHits>,
 }
@@ -107,6 +112,8 @@ impl Report {
     /// Takes over from the decision on the same counts what of them does not count, so that both say the same numbers.
     pub fn without_noise(&mut self, decision: &Decision) {
         self.noise.clone_from(&decision.noise);
+        self.known.clone_from(&decision.known);
+        self.state_groups();
         let members = self.groups.iter().flat_map(GroupReport::members);
         let examples: HashMap<(&str, &str), Uuid> = members
             .map(|member| {
@@ -134,6 +141,26 @@ impl Report {
         // Of those that differ alike the order stays.
         self.routes
             .sort_by_key(|route| std::cmp::Reverse((route.differing, route.counts.received)));
+    }
+}
+
+impl Report {
+    /// Says of each group whether it is known.
+    fn state_groups(&mut self) {
+        let known = self.known.iter().flat_map(|known| &known.groups);
+        let states: HashMap<(&str, &str), KnownState> = known
+            .map(|one| {
+                let name = (one.route.as_str(), one.group.fingerprint.as_str());
+                (name, one.state)
+            })
+            .collect();
+        for group in &mut self.groups {
+            let of = |name: &str| states.get(&(group.route.as_str(), name)).copied();
+            group.state = of(&group.fingerprint).unwrap_or_default();
+            for other in &mut group.also {
+                other.state = of(&other.fingerprint).unwrap_or_default();
+            }
+        }
     }
 }
 
@@ -181,6 +208,9 @@ pub struct RouteReport {
 pub struct GroupReport {
     /// Sixteen hex digits.
     pub fingerprint: String,
+    /// Whether it is known. Absent in documents of older programs.
+    #[serde(default)]
+    pub state: KnownState,
     /// `METHOD /template`.
     pub route: String,
     /// Which part of the answer.
@@ -233,6 +263,9 @@ pub struct GroupReport {
 pub struct CoincidingGroup {
     /// Sixteen hex digits.
     pub fingerprint: String,
+    /// Whether it is known.
+    #[serde(default)]
+    pub state: KnownState,
     /// Which part of the answer.
     pub part: Part,
     /// The generalized path.
@@ -264,6 +297,8 @@ pub struct Member<'a> {
     pub group: &'a GroupReport,
     /// Its own.
     pub fingerprint: &'a str,
+    /// Its own.
+    pub state: KnownState,
     /// Its own.
     pub part: Part,
     /// Its own.
@@ -302,6 +337,7 @@ impl Member<'_> {
             count: self.group.count,
             classes: self.classes.clone(),
             evidence: self.evidence.clone(),
+            last_seen: self.group.last_seen,
         }
     }
 
@@ -337,6 +373,7 @@ impl GroupReport {
         let itself = Member {
             group: self,
             fingerprint: &self.fingerprint,
+            state: self.state,
             part: self.part,
             pattern: &self.pattern,
             kind: self.kind,
@@ -350,6 +387,7 @@ impl GroupReport {
         std::iter::once(itself).chain(self.also.iter().map(|other| Member {
             group: self,
             fingerprint: &other.fingerprint,
+            state: other.state,
             part: other.part,
             pattern: &other.pattern,
             kind: other.kind,

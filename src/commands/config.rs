@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use parity_dashboards::terminal::{self, plural};
+use parity_schemas::time::Timestamp;
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::{Origin, Problem, Problems};
@@ -65,6 +66,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
         file => file.unwrap_or(Path::new(DEFAULT_FILE)),
     };
     let layers = Layers::load_here(Some(file), &[]);
+    let ending = layers.ends_soon(Timestamp::now());
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
     let mirrors = !sinks || upstreams || layers.has_entries();
@@ -99,6 +101,10 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
                 let (routes, rules) = (&settings.mirror.policy.routes, &settings.rules);
                 holds.push(plural(routes.len() as u64, "route", "routes"));
                 holds.push(plural(rules.ids().count() as u64, "rule", "rules"));
+                let known = settings.known.len() as u64;
+                if known > 0 {
+                    holds.push(plural(known, "known difference", "known differences"));
+                }
             }
             Err(found) => problems.merge(found),
         }
@@ -111,6 +117,9 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     }
     if !problems.0.is_empty() {
         return Err(problems.into());
+    }
+    for ending in ending {
+        terminal::note(&format!("warning: {ending}"));
     }
     terminal::note(&format!(
         "{}: no problems; {}",

@@ -21,7 +21,12 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let listener = bind_admin(&admin)?;
     let port = AdminPort::start(
         listener,
-        reading_site(settings.store, settings.migration, admin.token),
+        reading_site(
+            settings.store,
+            settings.migration,
+            settings.known,
+            admin.token,
+        ),
         server::CONNECTIONS,
     )?;
     terminal::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));

@@ -12,7 +12,7 @@ use parity_schemas::spelling;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::problem::{Origin, Places, Problem};
-use super::settings::entries::{EntryKey, route};
+use super::settings::entries::{EntryKey, known, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 use super::value;
 
@@ -52,15 +52,17 @@ pub(crate) enum Raw {
     List(Vec<String>),
 }
 
-/// A `[[route]]`: its known keys.
+/// A `[[route]]` or a `[[known]]`: those of its keys that there are.
 #[derive(Clone, Debug)]
-pub(crate) struct RouteEntry {
+pub(crate) struct TableEntry {
     /// Where it begins.
     pub(crate) origin: Origin,
     values: BTreeMap<&'static str, Written>,
+    /// Keys whose mistake has been reported already.
+    reported: Vec<&'static str>,
 }
 
-impl RouteEntry {
+impl TableEntry {
     /// The text of a key.
     pub(super) fn text(&self, key: &EntryKey) -> Option<&str> {
         match &self.values.get(key.name)?.value {
@@ -69,7 +71,20 @@ impl RouteEntry {
         }
     }
 
-    /// Where a key stands; where the route begins if it is missing.
+    /// The elements of a key that is a list.
+    pub(super) fn list(&self, key: &EntryKey) -> &[String] {
+        match self.values.get(key.name).map(|written| &written.value) {
+            Some(Raw::List(items)) => items,
+            _ => &[],
+        }
+    }
+
+    /// Whether a key is given, or a mistake of it has been reported already, so that the next one only follows from it.
+    pub(super) fn is_given(&self, key: &EntryKey) -> bool {
+        self.values.contains_key(key.name) || self.reported.contains(&key.name)
+    }
+
+    /// Where a key stands; where the table begins if it is missing.
     pub(super) fn origin_of(&self, key: &EntryKey) -> Origin {
         let written = self.values.get(key.name);
         written.map_or_else(|| self.origin.clone(), |written| written.origin.clone())
@@ -107,9 +122,11 @@ pub(crate) struct File {
     /// Settings by their full key.
     pub(crate) settings: BTreeMap<&'static str, Written>,
     /// In the order of the file.
-    pub(crate) routes: Vec<RouteEntry>,
+    pub(crate) routes: Vec<TableEntry>,
     /// In the order of the file.
     pub(crate) rules: Vec<RuleEntry>,
+    /// In the order of the file.
+    pub(crate) known: Vec<TableEntry>,
     /// Settings under former names.
     pub(crate) renamed: Vec<Problem>,
     /// It is no TOML: what it lacks is then no fault of its own.
@@ -168,7 +185,8 @@ impl Reader<'_> {
         for (key, item) in table {
             let offset = key_offset(table, key, item);
             match key {
-                "route" => file.routes = self.routes(offset, key, item),
+                "route" => file.routes = self.entries((offset, key, item), route::ALL),
+                "known" => file.known = self.entries((offset, key, item), known::ALL),
                 "rule" => file.rules = self.rules(offset, key, item),
                 section if is_section(section) => match item.as_table_like() {
                     Some(table) => self.section(section, table, &mut file),
@@ -200,7 +218,7 @@ impl Reader<'_> {
         let sections = SECTIONS.iter().map(|section| section.name);
         let known: Vec<_> = top
             .chain(sections.filter(|name| !name.is_empty()))
-            .chain(["route", "rule"])
+            .chain(["route", "rule", "known"])
             .collect();
         self.unknown(offset, key, "", &known);
     }
@@ -315,14 +333,23 @@ impl Reader<'_> {
         rules
     }
 
-    fn routes(&mut self, offset: usize, name: &str, item: &Item) -> Vec<RouteEntry> {
-        let mut routes = Vec::new();
+    /// The tables of a list whose keys are all declared.
+    fn entries(
+        &mut self,
+        (offset, name, item): (usize, &str, &Item),
+        keys: &[&'static EntryKey],
+    ) -> Vec<TableEntry> {
+        let mut entries = Vec::new();
         for (table, origin) in self.tables(offset, name, item) {
-            let mut values = BTreeMap::new();
+            let mut entry = TableEntry {
+                origin,
+                values: BTreeMap::new(),
+                reported: Vec::new(),
+            };
             for (key, item) in table.iter() {
                 let offset = key_offset(table, key, item);
-                let Some(known) = route::ALL.iter().find(|known| known.name == key) else {
-                    let names: Vec<_> = route::ALL.iter().map(|known| known.name).collect();
+                let Some(known) = keys.iter().find(|known| known.name == key) else {
+                    let names: Vec<_> = keys.iter().map(|known| known.name).collect();
                     self.unknown(offset, key, &format!(" in [[{name}]]"), &names);
                     continue;
                 };
@@ -333,17 +360,18 @@ impl Reader<'_> {
                             origin: self.places.at(&self.path, offset),
                             name: known.name,
                         };
-                        values.insert(known.name, written);
+                        entry.values.insert(known.name, written);
                     }
                     Err(expected) => {
                         let message = format!("`{key}` is {}, not {expected}", item.type_name());
                         self.problem(offset, message, None);
+                        entry.reported.push(known.name);
                     }
                 }
             }
-            routes.push(RouteEntry { origin, values });
+            entries.push(entry);
         }
-        routes
+        entries
     }
 }
 

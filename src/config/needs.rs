@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use parity_comparator::redact::RedactConfig;
 use parity_comparator::rules::Rules;
+use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::StoreConfig;
@@ -63,6 +64,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) handover: Option<PathBuf>,
     /// The settings that only a restart can change, each with a hash of its value.
     pub(crate) fixed: Vec<(&'static str, u64)>,
+    /// The register of known differences, for the pages.
+    pub(crate) known: Arc<[KnownEntry]>,
     /// Settings of the file that do not apply, and the variable or flag that is stronger.
     pub(crate) overridden: BTreeMap<&'static str, Origin>,
 }
@@ -125,6 +128,8 @@ pub(crate) struct StoreSettings {
     pub(crate) store: StoreConfig,
     /// Which migration.
     pub(crate) migration: String,
+    /// The register of known differences.
+    pub(crate) known: Arc<[KnownEntry]>,
 }
 
 impl Layers {
@@ -239,6 +244,8 @@ impl Layers {
         let recheck = self.recheck();
         let retention = self.retention();
         let rules = self.rules(now);
+        // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
+        let known = self.known(Some(now).filter(|now| *now > Timestamp::default()));
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path(&mirror::HANDOVER);
@@ -299,6 +306,7 @@ impl Layers {
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
                 fixed,
+                known,
                 overridden: self.overridden.clone(),
             })
         };
@@ -346,10 +354,13 @@ impl Layers {
     pub(crate) fn reader(mut self) -> Result<StoreSettings, Problems> {
         let migration = self.get(&top::MIGRATION);
         let store = self.store();
+        let known = self.known(None);
         match (store, migration) {
-            (Some(store), Some(migration)) if self.problems.is_empty() => {
-                Ok(StoreSettings { store, migration })
-            }
+            (Some(store), Some(migration)) if self.problems.is_empty() => Ok(StoreSettings {
+                store,
+                migration,
+                known,
+            }),
             _ => Err(self.into_problems()),
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
-use super::settings::entries::{EntryKey, of_rules, route};
+use super::settings::entries::{EntryKey, known, of_rules, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 use super::value;
 
@@ -59,6 +59,18 @@ pub(crate) fn starting_file() -> String {
     );
     let soon = Timestamp::now().saturating_add_micros(A_QUARTER_MICROS);
     let date: String = soon.to_string().chars().take("2027-03-01".len()).collect();
+    let _infallible = writeln!(text, "# expires = {date:?}");
+    text.push_str(
+        r#"
+# Differences that somebody knows of; `parity known add` writes them, `parity known list` shows how each stands.
+# [[known]]
+# id = "total-rounding"
+# path = "/items/*/total"
+# blocks = false                   # it does not count against the candidate
+# reason = "rounded to cents from now on"
+# owner = "payments"
+"#,
+    );
     let _infallible = writeln!(text, "# expires = {date:?}");
     text
 }
@@ -142,6 +154,7 @@ pub(crate) fn schema() -> Value {
     }
     properties.insert("route".to_owned(), tables(route::ALL.iter().copied()));
     properties.insert("rule".to_owned(), tables(&of_rules()));
+    properties.insert("known".to_owned(), tables(known::ALL.iter().copied()));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.v1.json",

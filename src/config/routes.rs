@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parity_schemas::route::{RoutePolicy, RouteRule, label_of_requests};
 
 use super::Layers;
-use super::file::RouteEntry;
+use super::file::TableEntry;
 use super::problem::{Origin, Problem};
 use super::settings::entries::{EntryKey, route};
 use super::value;
@@ -38,7 +38,7 @@ impl Layers {
         routes
     }
 
-    fn route(&mut self, entry: &RouteEntry) -> Option<RouteRule> {
+    fn route(&mut self, entry: &TableEntry) -> Option<RouteRule> {
         let Some(wanted) = entry.text(&route::MATCH) else {
             let problem = Problem::new(entry.origin.clone(), "a [[route]] needs `match`");
             self.problems
@@ -62,7 +62,7 @@ impl Layers {
     /// Reads a key of a [[route]] that is not text.
     fn route_value<T>(
         &mut self,
-        route: &RouteEntry,
+        route: &TableEntry,
         key: &EntryKey,
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {

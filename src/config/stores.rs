@@ -25,6 +25,8 @@ pub(crate) struct SinkSettings {
     pub(crate) migration: String,
     /// How long each part of the record is kept, for `--migrate`.
     pub(crate) retention: parity_sink::write::Retention,
+    /// The register of known differences, for the pages.
+    pub(crate) known: std::sync::Arc<[parity_schemas::known::KnownEntry]>,
 }
 
 /// What `schema apply` needs, checked.
@@ -169,6 +171,7 @@ impl Layers {
         let admin = self.admin(&sink::ADMIN, &sink::ADMIN_TOKEN_FILE);
         let migration = self.get(&top::MIGRATION);
         let retention = self.retention();
+        let known = self.known(None);
         let complete = || {
             Some(SinkSettings {
                 kafka: kafka?,
@@ -177,6 +180,7 @@ impl Layers {
                 admin: admin?,
                 migration: migration?,
                 retention: retention?,
+                known,
             })
         };
         match complete() {

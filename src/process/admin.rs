@@ -1,11 +1,13 @@
 //! The admin port of the commands that have one: binds it, serves a site on it, stops it.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::server::{self, Process, Site};
+use parity_schemas::known::KnownEntry;
 use parity_sink::StoreConfig;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -109,7 +111,12 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
 }
 
 /// The site of `parity ui`, which shows a store and controls no mirror.
-pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<String>) -> Site {
+pub(crate) fn reading_site(
+    store: StoreConfig,
+    migration: String,
+    known: Arc<[KnownEntry]>,
+    token: Option<String>,
+) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
     Site {
@@ -118,5 +125,6 @@ pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<
         process: Process::Reader,
         registry,
         token,
+        known: Arc::new(move || Arc::clone(&known)),
     }
 }

@@ -16,6 +16,7 @@ use anyhow::{Context, Result, anyhow};
 use parity_dashboards::server::{MirrorAdmin, Process, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, RunError};
+use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
@@ -90,6 +91,7 @@ impl Instance {
             descriptors_low,
             config_error: Mutex::default(),
             identity: Mutex::new(settings.identity.clone()),
+            known: Mutex::new(Arc::clone(&settings.known)),
         });
         let site = Site {
             store: settings.store.clone(),
@@ -97,6 +99,10 @@ impl Instance {
             process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
             registry,
             token: settings.admin.token.clone(),
+            known: {
+                let handle = Arc::clone(&handle);
+                Arc::new(move || Arc::clone(&handle.known()))
+            },
         };
         let admin = AdminPort::start(listener, site, shares.admin)?;
         let (stop, stopped) = watch::channel(false);
@@ -151,6 +157,7 @@ impl Instance {
         self.handle.mirror.apply(policy, observers, rechecks);
         self.drain = settings.mirror.policy.limits.drain;
         *self.handle.identity() = settings.identity.clone();
+        *self.handle.known() = Arc::clone(&settings.known);
         Ok(())
     }
 
@@ -234,11 +241,17 @@ struct AdminHandle {
     config_error: Mutex<Option<String>>,
     /// What the record of new requests is filed under.
     identity: Mutex<Identity>,
+    /// The register of known differences, for the pages.
+    known: Mutex<Arc<[KnownEntry]>>,
 }
 
 impl AdminHandle {
     fn identity(&self) -> MutexGuard<'_, Identity> {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Arc<[KnownEntry]>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
 use parity_schemas::decisions::{DecisionExport, DecisionPage, Verification};
-use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, MismatchPage};
+use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, KnownList, MismatchPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
@@ -56,6 +56,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "verification.v1.json",
         &schemars::schema_for!(Verification).to_value(),
+    );
+    check(
+        "known.v1.json",
+        &schemars::schema_for!(KnownList).to_value(),
     );
     check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(

@@ -33,6 +33,7 @@ mod faults;
 mod floods;
 mod isolation;
 mod judges;
+mod known;
 mod many_routes;
 mod mirror;
 mod no_room;

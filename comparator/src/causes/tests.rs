@@ -20,6 +20,7 @@ fn entry(index: usize, line: &str) -> GroupReport {
         .collect();
     let first = members.remove(0);
     GroupReport {
+        state: parity_schemas::known::KnownState::New,
         fingerprint: first.fingerprint,
         route: route.to_owned(),
         part: first.part,
@@ -45,6 +46,7 @@ fn entry(index: usize, line: &str) -> GroupReport {
 fn coinciding(fingerprint: String, member: &str) -> CoincidingGroup {
     let words: Vec<&str> = member.split(' ').collect();
     CoincidingGroup {
+        state: parity_schemas::known::KnownState::New,
         fingerprint,
         part: words[0].parse().expect("a part"),
         pattern: words[1].trim_matches('.').to_owned(),

@@ -13,7 +13,8 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Identity;
 use parity_schemas::watermark::Standing;
 
-use super::{Asked, METHOD, decide_with};
+use super::{Asked, Known, METHOD, decide_with};
+use crate::known;
 use crate::noise::excused::{self, Found};
 use crate::noise::sums::of_class;
 use crate::noise::{hidden, untold};
@@ -30,6 +31,16 @@ const TAKEN: &[(&str, &str)] = &[
     ("routes[*].counts.**", "the counts of each route"),
     ("routes[*].excused.**", "how many mismatches are noise"),
     ("noise[*].**", "what was counted of noise"),
+    ("known[*].entry.**", "the register of known differences"),
+    (
+        "known[*].routes[*].**",
+        "what was counted of known differences",
+    ),
+    (
+        "known[*].groups[*].**",
+        "what was counted of known differences",
+    ),
+    ("news.**", "which differences are new"),
     ("targets.**", "the targets"),
     ("total.most_frequent_share", "the targets"),
     ("routes[*].distinct_targets", "the targets"),
@@ -69,9 +80,15 @@ pub fn again(stored: &Decision) -> Option<Decision> {
         thresholds: &stored.thresholds,
     };
     let noise = noise(stored, evidence.as_ref());
+    let mut uses = stored.known.clone();
+    known::judge(&mut uses, &stored.thresholds, stored.time);
+    let news = stored
+        .news
+        .clone()
+        .filter(|_| stored.thresholds.nothing_new);
     let mut made = decide_with(
         &asked,
-        noise,
+        (noise, Known { uses, news }),
         Some(stored),
         (stored.decision_id, stored.time),
     );
@@ -111,11 +128,16 @@ fn noise<'a>(stored: &'a Decision, evidence: Option<&Evidence>) -> Found<'a> {
         let name = route.route.as_str();
         let mut excused = match usage {
             NoiseUse::Use => own.excused,
-            NoiseUse::Report | NoiseUse::Off => Excused::default(),
+            NoiseUse::Report | NoiseUse::Off => Excused {
+                known: own.excused.known,
+                open: own.excused.open,
+                ..Excused::default()
+            },
         };
         excused.transient = of_class(&own.counts.classes, MismatchClass::Transient);
         let of_route = groups.iter().filter(|group| group.route == name);
-        excused.hidden = excused::between(&own.counts) + hidden::of_route(of_route, excused.noise);
+        excused.hidden = excused::between(&own.counts)
+            + hidden::of_route(of_route, excused.noise + excused.known);
         Some((name, excused))
     });
     let routes = own.collect();
@@ -210,6 +232,19 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
                 own.excused.noise
             ));
         }
+        let known: u64 = stored
+            .known
+            .iter()
+            .flat_map(|known| known.groups.iter().filter(|group| known.excuses(group)))
+            .filter(|group| group.route == *name)
+            .map(|group| group.count)
+            .sum();
+        if own.excused.known > known.min(left) {
+            told.push(format!(
+                "{name}: {} mismatches are taken for known, and the groups that are known and do not block have {known}",
+                own.excused.known
+            ));
+        }
         // What is not told yet is in no list; it is not confirmed.
         let untold = if untold::is_asked(&own.counts) {
             left.saturating_sub(of_class(&own.counts.classes, MismatchClass::Confirmed))
@@ -218,7 +253,8 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
         };
         let may_be = proven
             .saturating_add(count(NoiseState::Open))
-            .saturating_add(untold);
+            .saturating_add(untold)
+            .saturating_add(known);
         if own.excused.open > may_be.min(left) {
             told.push(format!(
                 "{name}: {} mismatches may be noise, which is more than the groups that may be have",

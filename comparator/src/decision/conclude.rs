@@ -3,9 +3,11 @@
 use parity_schemas::evidence::{
     ErrorDecision, Evidence, EvidenceSummary, LatencyDecision, Outcome, RouteDecision, Thresholds,
 };
+use parity_schemas::known::{KnownUse, NewDifferences};
 use parity_schemas::noise::{NoiseGroup, NoiseState};
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
+use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 
 use super::caps::{self, Answers};
@@ -13,7 +15,7 @@ use super::carried;
 use super::judged::Judged;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
-use super::{errors, latency, sentences, standing};
+use super::{errors, known_differences, latency, sentences, standing};
 
 /// What a decision is based on, besides the bounds.
 pub(super) struct Question<'a> {
@@ -28,6 +30,12 @@ pub(super) struct Question<'a> {
     pub(super) errors: &'a [ErrorDecision],
     /// What is noise, and what may be.
     pub(super) noise: &'a [NoiseGroup],
+    /// Entries of the register that mean some of it.
+    pub(super) known: &'a [KnownUse],
+    /// What is new, if nothing may be.
+    pub(super) news: Option<&'a NewDifferences>,
+    /// When it is decided.
+    pub(super) time: Timestamp,
 }
 
 impl Question<'_> {
@@ -38,7 +46,8 @@ impl Question<'_> {
 
     /// Facts that do not prevent a decision but that its reader must know.
     fn told(&self) -> Vec<String> {
-        let mut told = standing::told(self.standing);
+        let mut told = known_differences::told(self.known, self.time);
+        told.extend(standing::told(self.standing));
         let carried = self.summary.into_iter().flat_map(|told| &told.carried);
         told.extend(carried.map(|rules| carried::carried(rules, |time| time.to_string())));
         told.extend(self.summary.and_then(standing::other_rules));
@@ -84,6 +93,7 @@ pub(super) fn conclude(
     }
     reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));
+    reasons.extend(question.news.and_then(known_differences::failed));
     if !reasons.is_empty() {
         let routes = routes.iter().map(|route| &route.decision);
         reasons.extend(sentences::never_asked_again(routes));
@@ -126,6 +136,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     reasons.extend(question.spread.too_few(thresholds));
     reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));
+    reasons.extend(question.news.and_then(known_differences::open));
     reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {

@@ -2,7 +2,9 @@
 //! drawn from all requests together, so it names how many routes are proven on their own, and what was never compared.
 
 use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
+use parity_schemas::known::KnownUse;
 
+use super::known_differences;
 use super::sentences::listed;
 use super::words::{hidden, number, percent};
 
@@ -36,13 +38,17 @@ pub(super) fn headline(
     total: &RouteDecision,
     routes: &[RouteDecision],
     scope: &Scope,
-    thresholds: &Thresholds,
+    (thresholds, known): (&Thresholds, &[KnownUse]),
 ) -> String {
     let word = outcome.as_str().to_uppercase();
     if total.received == 0 && total.compared == 0 {
         return format!("{word}: nothing was received");
     }
-    let mut parts = vec![claim(&word, outcome, routes, scope)];
+    let mut claimed = claim(&word, outcome, routes, scope);
+    if outcome == Outcome::Pass {
+        claimed.extend(known_differences::but(total, known));
+    }
+    let mut parts = vec![claimed];
     let of = |wanted: fn(&RouteDecision) -> bool| {
         routes
             .iter()

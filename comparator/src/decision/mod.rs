@@ -32,6 +32,10 @@
 //!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
 //!    which the candidate was not asked because it had failed so often, count as if each differed.
 //!
+//! A difference that is entered as known and does not block does not count ([`crate::known`]). If nothing may be new, a group
+//! that is new, growing, back again or no longer known fails the gate beside 2., however rare it is, if a recheck confirmed it
+//! or the counts prove its growth; and otherwise it is undecided beside 7.
+//!
 //! Nothing here looks at an answer: it must be readable with [`crate::bounds`] and the counts alone.
 
 pub mod again;
@@ -41,6 +45,7 @@ mod conclude;
 mod errors;
 mod headline;
 mod judged;
+mod known_differences;
 mod latency;
 mod operations;
 mod sentences;
@@ -54,10 +59,12 @@ use parity_schemas::evidence::{
     Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, LeftOut,
     Thresholds,
 };
+use parity_schemas::known::{KnownEntry, KnownUse, NewDifferences};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
+use crate::known;
 use crate::noise::excused::{self, Found};
 use crate::redact::by_hand;
 pub use carried::carried;
@@ -77,24 +84,58 @@ pub fn decide(
     decision_id: Uuid,
     time: Timestamp,
 ) -> Decision {
-    let noise = evidence.map_or_else(Found::default, |evidence| {
-        excused::find(evidence, thresholds.noise)
-    });
     let question = Asked {
         migration,
         evidence,
         standing,
         thresholds,
     };
-    decide_with(&question, noise, None, (decision_id, time))
+    decide_knowing(&question, &[], decision_id, time)
+}
+
+/// The same with a register of known differences.
+pub fn decide_knowing(
+    asked: &Asked<'_>,
+    register: &[KnownEntry],
+    decision_id: Uuid,
+    time: Timestamp,
+) -> Decision {
+    let thresholds = asked.thresholds;
+    let Some(evidence) = asked.evidence else {
+        let nothing = (Found::default(), Known::default());
+        return decide_with(asked, nothing, None, (decision_id, time));
+    };
+    let uses = known::find(register, evidence, thresholds, time);
+    let noise = excused::find(evidence, thresholds.noise, &known::excused(&uses));
+    let news = thresholds
+        .nothing_new
+        .then(|| known::news(evidence, &uses, &noise.groups, thresholds));
+    decide_with(
+        asked,
+        (noise, Known { uses, news }),
+        None,
+        (decision_id, time),
+    )
+}
+
+/// What is known of the differences, and what is new.
+#[derive(Default)]
+struct Known {
+    uses: Vec<KnownUse>,
+    news: Option<NewDifferences>,
 }
 
 /// What a decision is asked about.
-struct Asked<'a> {
-    migration: &'a str,
-    evidence: Option<&'a Evidence>,
-    standing: &'a Standing,
-    thresholds: &'a Thresholds,
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// For which effort.
+    pub migration: &'a str,
+    /// What was counted; `None` if nothing was.
+    pub evidence: Option<&'a Evidence>,
+    /// Whether that is complete.
+    pub standing: &'a Standing,
+    /// What is allowed.
+    pub thresholds: &'a Thresholds,
 }
 
 /// The version of how is decided, and of the words for it. Raise it with every change by which the same evidence gives another
@@ -113,7 +154,7 @@ struct Measured {
 /// is made again, only what follows from what `stored` says of them is made again, too.
 fn decide_with(
     asked: &Asked<'_>,
-    noise: Found<'_>,
+    (noise, known): (Found<'_>, Known),
     stored: Option<&Decision>,
     (decision_id, time): (Uuid, Timestamp),
 ) -> Decision {
@@ -162,6 +203,9 @@ fn decide_with(
         latency: &latency,
         errors: &errors,
         noise: &noise.groups,
+        known: &known.uses,
+        news: known.news.as_ref(),
+        time,
     };
     let (outcome, reasons) = conclude(&question, &total, &routes);
     let routes = routes
@@ -177,13 +221,15 @@ fn decide_with(
         time,
         migration: migration.to_owned(),
         outcome,
-        headline: headline::headline(outcome, &total, &routes, &scope, thresholds)
+        headline: headline::headline(outcome, &total, &routes, &scope, (thresholds, &known.uses))
             + &headline::left_out(evidence),
         scope,
         reasons,
         thresholds: thresholds.clone(),
         evidence: summary,
         noise: noise.groups,
+        known: known.uses,
+        news: known.news,
         total,
         routes,
         latency,

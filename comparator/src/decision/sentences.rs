@@ -12,7 +12,7 @@ use parity_schemas::verdict::Reason;
 use super::caps::most_frequent;
 use super::judged::{hides_too_much, never_shadowed};
 use super::shares::wrong;
-use super::words::{TOTAL, hidden, number, percent, percents};
+use super::words::{TOTAL, hidden, number, percent, percents, plural};
 use crate::bounds::{self, Seen};
 
 /// Names in one sentence; more are counted.
@@ -82,9 +82,18 @@ pub(super) fn proven(route: &RouteDecision, allowed: f64) -> String {
 /// What does not count against the candidate, and what would be hidden by that at the most.
 pub fn excused(total: &RouteDecision) -> Vec<String> {
     let Excused {
-        transient, noise, ..
+        transient,
+        noise,
+        known,
+        ..
     } = total.excused;
     let mut sentences = Vec::new();
+    if known > 0 {
+        sentences.push(format!(
+            "{} not count: all that differs in them is entered as known, or is noise",
+            plural(known, "mismatch does", "mismatches do")
+        ));
+    }
     if transient > 0 {
         sentences.push(format!(
             "{} mismatches do not count: the data changed between the answers, and asked again both agree",

@@ -1,5 +1,8 @@
 //! Which mismatches do not count against the candidate: decided when the counts are read, from nothing but them.
 //!
+//! A group that somebody has entered as known, and that does not block, is excused like noise: an exchange is, if each of its
+//! groups is known so or proven noise. So a known difference never excuses another one beside it.
+//!
 //! An exchange is noise if each of its groups is: that is known from the sets, however late the proof came. What was
 //! found to be transient needs no proof; its groups were looked at one by one ([`super::class`]).
 //!
@@ -16,7 +19,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence};
+use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence, SetEvidence};
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
@@ -44,8 +47,11 @@ impl Found<'_> {
     }
 }
 
-/// Looks for noise, and adds up what does not count because of it.
-pub fn find(evidence: &Evidence, usage: NoiseUse) -> Found<'_> {
+/// Groups by route and fingerprint.
+pub type Names<'a> = HashSet<(&'a str, &'a str)>;
+
+/// Looks for noise, and adds up what does not count because of it or because it is `known`.
+pub fn find<'a>(evidence: &'a Evidence, usage: NoiseUse, known: &Names<'_>) -> Found<'a> {
     let mut found = Found::default();
     for route in &evidence.routes {
         let transient = of_class(&route.counts.classes, MismatchClass::Transient);
@@ -55,12 +61,13 @@ pub fn find(evidence: &Evidence, usage: NoiseUse) -> Found<'_> {
             excused.hidden = between(&route.counts);
         }
     }
-    if usage == NoiseUse::Off {
-        return found;
+    if usage != NoiseUse::Off {
+        found.groups = groups(evidence);
     }
-    found.groups = groups(evidence);
     if usage == NoiseUse::Use {
-        add_sets(&mut found, evidence);
+        add_sets(&mut found, evidence, known);
+    } else {
+        add_known_sets(&mut found, evidence, known);
     }
     found
 }
@@ -72,8 +79,33 @@ pub fn between(counts: &Counts) -> f64 {
     between.unwrap_or(0) as f64 / counts.compared().max(1) as f64
 }
 
-/// Adds the exchanges all of whose groups are noise, or may be.
-fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
+/// Adds the exchanges all of whose groups are known, where nothing is taken for noise.
+fn add_known_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>) {
+    for set in &evidence.sets {
+        let is_known = |name: &String| known.contains(&(set.route.as_str(), name.as_str()));
+        if !set.fingerprints.is_empty() && set.fingerprints.iter().all(is_known) {
+            let excused = found.routes.entry(&set.route).or_default();
+            excused.known += counting(set);
+        }
+    }
+    add_uncounted(found, evidence, &owned(known));
+}
+
+fn owned(names: &Names<'_>) -> HashSet<(String, String)> {
+    let names = names.iter();
+    names
+        .map(|(route, name)| ((*route).to_owned(), (*name).to_owned()))
+        .collect()
+}
+
+/// The exchanges of a set that count, unless their groups say otherwise. The others do not count by their class already.
+fn counting(set: &SetEvidence) -> u64 {
+    let all: u64 = set.classes.values().sum();
+    all - of_class(&set.classes, MismatchClass::Transient)
+}
+
+/// Adds the exchanges all of whose groups are noise or known, or may be noise.
+fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>) {
     let states: HashMap<(&str, &str), &NoiseGroup> = found
         .groups
         .iter()
@@ -84,17 +116,27 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
         .collect();
     let untold = untold::groups(evidence);
     for set in &evidence.sets {
-        let all: u64 = set.classes.values().sum();
-        // Those do not count by their class already.
-        let count = all - of_class(&set.classes, MismatchClass::Transient);
+        let count = counting(set);
         let never = set.never_asked.min(count);
-        let members = set.fingerprints.iter();
+        let is_known = |name: &str| known.contains(&(set.route.as_str(), name));
+        let has_known = set.fingerprints.iter().any(|name| is_known(name));
+        // What is known needs no proof; the rest of the exchange does.
+        let members: Vec<&String> = set
+            .fingerprints
+            .iter()
+            .filter(|name| !is_known(name))
+            .collect();
+        if has_known && members.is_empty() {
+            found.routes.entry(&set.route).or_default().known += count;
+            continue;
+        }
+        let members = members.iter();
         let members = members.map(|name| states.get(&(set.route.as_str(), name.as_str())));
         let Some(members) = members.collect::<Option<Vec<_>>>() else {
             let mut names = set.fingerprints.iter();
             let may_be = names.all(|name| {
                 let name = (set.route.as_str(), name.as_str());
-                states.contains_key(&name) || untold.contains(&name)
+                known.contains(&name) || states.contains_key(&name) || untold.contains(&name)
             });
             if may_be && count > never {
                 found.routes.entry(&set.route).or_default().open += count - never;
@@ -110,7 +152,11 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
             excused.never_asked += never;
             continue;
         }
-        excused.noise += count - never;
+        if has_known {
+            excused.known += count - never;
+        } else {
+            excused.noise += count - never;
+        }
         // What others show says nothing of them. They look like noise, so nothing is proven by them either.
         excused.open += never;
         excused.never_asked += never;
@@ -121,18 +167,24 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
     }
     for (route, excused) in &mut found.routes {
         let groups = of_route.remove(route).unwrap_or_default();
-        excused.hidden += hidden::of_route(groups, excused.noise);
+        excused.hidden += hidden::of_route(groups, excused.noise + excused.known);
     }
-    add_uncounted(found, evidence);
+    let mut excusable = owned(known);
+    let noise = found.groups.iter();
+    excusable.extend(noise.map(|one| (one.route.clone(), one.group.fingerprint.clone())));
+    add_uncounted(found, evidence, &excusable);
 }
 
 /// Adds mismatches that are in no set, because there were too many: of those, only so many are known to have a group that
-/// is no noise as the most frequent such group has beyond its sets.
-fn add_uncounted<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
-    let noise: HashSet<(&str, &str)> = found
-        .groups
+/// may not be excused as the most frequent such group has beyond its sets. `excusable` has those that may.
+fn add_uncounted<'a>(
+    found: &mut Found<'a>,
+    evidence: &'a Evidence,
+    excusable: &HashSet<(String, String)>,
+) {
+    let noise: Names<'_> = excusable
         .iter()
-        .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
+        .map(|(route, name)| (route.as_str(), name.as_str()))
         .collect();
     let with_noise: HashSet<&str> = noise.iter().map(|(route, _)| *route).collect();
     let mut in_sets: HashMap<&str, u64> = HashMap::new();

@@ -100,6 +100,7 @@ mod tests {
                 ..RouteEvidence::default()
             }],
             groups: vec![GroupEvidence {
+                last_seen: parity_schemas::time::Timestamp::default(),
                 route: "GET /a".to_owned(),
                 group: Group {
                     fingerprint: "f".to_owned(),

@@ -436,7 +436,7 @@ impl Check<'_> {
 
     fn expires(&mut self, now: Timestamp) -> Option<Timestamp> {
         let text = self.config.expires.as_deref()?;
-        let Ok(time) = parse_expiry(text) else {
+        let Ok(time) = first_moment(text) else {
             self.error(
                 "expires",
                 format!("`{text}` is not a date"),
@@ -461,13 +461,21 @@ impl Check<'_> {
     }
 }
 
-/// A date stands for its first moment in UTC.
-fn parse_expiry(text: &str) -> Result<Timestamp, ()> {
+/// The text is no date and no time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a date")]
+pub struct NoDate(String);
+
+/// A time, or the first moment in UTC of a date.
+pub fn first_moment(text: &str) -> Result<Timestamp, NoDate> {
     if let Ok(time) = text.parse() {
         return Ok(time);
     }
-    let date: jiff::civil::Date = text.parse().map_err(|_| ())?;
-    let zoned = date.to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| ())?;
+    let no_date = || NoDate(text.to_owned());
+    let date: jiff::civil::Date = text.parse().map_err(|_| no_date())?;
+    let zoned = date
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .map_err(|_| no_date())?;
     Ok(Timestamp::from_micros(zoned.timestamp().as_microsecond()))
 }
 

@@ -28,6 +28,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 
 pub(crate) use action::Action;
+pub use compile::{NoDate, first_moment};
 pub use config::RuleConfig;
 pub use edit::redecide;
 use pattern::Pattern;

@@ -282,6 +282,19 @@ pub const PARTS: &[Part] = &[
         },
     },
     Part {
+        name: "nothing-new",
+        value: "",
+        about: "Every difference that counts must be known ([[known]] of the configuration): one that is confirmed and new, growing \
+                or back again is a fail, however rare, and one that no recheck confirmed is undecided",
+        form: Form::Switch,
+        of_report: false,
+        default: None,
+        read: |question, text| {
+            question.thresholds.nothing_new = switch(text)?;
+            Ok(())
+        },
+    },
+    Part {
         name: "gone",
         value: "INSTANCE",
         about: "An instance that will not come back: its missing counts are not waited for; may be repeated",

@@ -43,6 +43,7 @@ impl Asking {
     pub(super) fn of(mut self, site: &Site) -> Question {
         let migration = &mut self.0.selection.migration;
         migration.get_or_insert_with(|| site.migration.clone());
+        self.0.known = (site.known)();
         self.0
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parity_schemas::known::KnownEntry;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
@@ -79,4 +80,6 @@ pub struct Site {
     pub registry: Registry,
     /// The token that requests must carry; `None` only on loopback.
     pub token: Option<String>,
+    /// The register of known differences, as it is now.
+    pub known: Arc<dyn Fn() -> Arc<[KnownEntry]> + Send + Sync>,
 }

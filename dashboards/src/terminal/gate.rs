@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use parity_schemas::evidence::{Decision, Outcome};
 
-use super::report::{clients_line, excused_cells, noise_in_short};
+use super::report::{clients_line, excused_cells, known_differences, noise_in_short};
 use super::{BOLD, DIM, style, styled};
 use crate::view::words::{sentence, sentences};
 use crate::view::{Completeness, DecisionView};
@@ -41,6 +41,7 @@ fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     if let Some(line) = view.targets() {
         writeln!(out, "{}", styled(DIM, line))?;
     }
+    known_differences(out, &view.known(), 0)?;
     noise_in_short(out, &view.noise())?;
     if let Some(line) = view.bound_to() {
         writeln!(out, "\n{}", styled(DIM, line))?;

@@ -4,6 +4,7 @@
 
 mod clients;
 mod groups;
+mod known;
 mod noise;
 mod outcomes;
 
@@ -20,6 +21,7 @@ use crate::view::words::{
 use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
+pub(super) use known::write as known_differences;
 pub(super) use noise::short as noise_in_short;
 
 /// Routes listed, about a screen. Further ones are only counted.
@@ -74,6 +76,7 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     hidden(out, view)?;
     routes(out, view)?;
     groups::write(out, view)?;
+    known::write(out, &view.known(), usize::MAX)?;
     noise::write(out, view)?;
     outcomes::write(out, view)?;
     rules(out, report)?;

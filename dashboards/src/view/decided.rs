@@ -5,7 +5,7 @@
 
 use super::listing::Listing;
 use crate::question::Question;
-use parity_comparator::decision;
+use parity_comparator::decision::{self, Asked};
 use parity_comparator::redact::by_hand;
 use parity_schemas::evidence::{Decision, Evidence};
 use parity_schemas::id::new_id;
@@ -74,14 +74,14 @@ pub(super) fn decide(
     (evidence, instead): (Option<&Evidence>, Option<&Known>),
     standing: &Standing,
 ) -> (Decision, Option<Absent>) {
-    let mut decision = decision::decide(
-        question.selection.migration(),
+    let asked = Asked {
+        migration: question.selection.migration(),
         evidence,
         standing,
-        &question.thresholds,
-        new_id(),
-        Timestamp::now(),
-    );
+        thresholds: &question.thresholds,
+    };
+    let mut decision =
+        decision::decide_knowing(&asked, &question.known, new_id(), Timestamp::now());
     let absent = instead.map(|known| Absent::of(known, &question.selection));
     if let Some(absent) = &absent {
         decision.reasons = vec![absent.sentence.clone()];

@@ -4,7 +4,7 @@ use parity_comparator::decision::{hides_too_much, never_shadowed};
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision, Thresholds};
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
-use super::{ClientsView, ExcusedColumns, NoiseView};
+use super::{ClientsView, ExcusedColumns, KnownView, NoiseView};
 
 /// A decision, to be shown.
 #[derive(Clone, Copy)]
@@ -99,6 +99,12 @@ impl<'a> DecisionView<'a> {
             ..
         } = self.decision;
         NoiseView::of(noise, None, &total.excused, thresholds.noise)
+    }
+
+    /// Entries of the register of known differences that mean something here.
+    pub(crate) fn known(self) -> KnownView<'a> {
+        let decision = self.decision;
+        KnownView::of(&decision.known, decision.total.excused.known, decision.time)
     }
 
     /// All routes together.

@@ -12,7 +12,7 @@
 mod causes;
 mod folded;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use parity_comparator::causes::Exchanges;
 use parity_schemas::noise::{NoiseState, NoiseUse};
@@ -45,6 +45,8 @@ enum Shelf {
     Transient,
     /// With what is noise, or may be.
     Noise,
+    /// It is known and does not count: listed with its entry.
+    Known,
 }
 
 /// Whether all mismatches of a group are transient.
@@ -63,12 +65,18 @@ impl Listing {
                 (name, noise.state)
             })
             .collect();
+        let known = report.known.iter();
+        let excused: HashSet<(&str, &str)> = known
+            .flat_map(|one| one.groups.iter().filter(|group| one.excuses(group)))
+            .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
+            .collect();
         let shelf = |member: &Member<'_>| {
             let name = (member.group.route.as_str(), member.fingerprint);
             let state = noise.get(&name).filter(|_| usage == NoiseUse::Use);
             match state {
                 Some(NoiseState::Proven) => Shelf::Noise,
                 _ if is_transient(member.classes, member.group.count) => Shelf::Transient,
+                _ if excused.contains(&name) => Shelf::Known,
                 Some(NoiseState::Open) => Shelf::Noise,
                 None => Shelf::Counting,
             }

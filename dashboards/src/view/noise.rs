@@ -251,9 +251,10 @@ pub(crate) struct ExcusedColumns(Vec<Column>);
 impl ExcusedColumns {
     /// For a table with this total.
     pub(crate) fn of(total: &Excused) -> Self {
-        const ALL: [Column; 3] = [
+        const ALL: [Column; 4] = [
             ("Transient", |excused| excused.transient),
             ("Noise", |excused| excused.noise),
+            ("Known", |excused| excused.known),
             ("Open", |excused| excused.open),
         ];
         let used = ALL.into_iter().filter(|(_, number)| number(total) > 0);

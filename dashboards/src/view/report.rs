@@ -13,6 +13,7 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::completeness::Completeness;
+use super::known::KnownView;
 use super::listing::Listing;
 use super::noise::{ExcusedColumns, NoiseView};
 use super::words::{classes, grouped, plural, rate};
@@ -135,6 +136,15 @@ impl<'a> ReportView<'a> {
             Some(self.report),
             &self.report.excused,
             self.decision.thresholds.noise,
+        )
+    }
+
+    /// Entries of the register of known differences that mean something here.
+    pub(crate) fn known(&self) -> KnownView<'a> {
+        KnownView::of(
+            &self.report.known,
+            self.report.excused.known,
+            self.decision.time,
         )
     }
 

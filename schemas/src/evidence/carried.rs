@@ -214,6 +214,7 @@ mod tests {
     fn what_is_excused_becomes_a_match_and_what_is_left_stays_a_mismatch() {
         use MismatchClass::{Confirmed, Noise, Unconfirmed};
         let group = |name: &str| GroupEvidence {
+            last_seen: crate::time::Timestamp::default(),
             route: "GET /a".to_owned(),
             group: Group {
                 fingerprint: name.to_owned(),

@@ -80,6 +80,9 @@ pub struct Thresholds {
     /// Absent in decisions of older programs, which had no such cap.
     #[serde(default = "no_cap")]
     pub max_hidden: f64,
+    /// Whether a difference that counts must be known. Absent in decisions of older programs.
+    #[serde(default)]
+    pub nothing_new: bool,
 }
 
 const fn one_look() -> Bound {
@@ -126,6 +129,7 @@ impl Default for Thresholds {
             max_transient: 1.0,
             // What a single group may hide.
             max_hidden: 0.01,
+            nothing_new: false,
         }
     }
 }

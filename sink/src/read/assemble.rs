@@ -438,6 +438,7 @@ impl Sums {
             groups,
             sets: self.sets.into_evidence(),
             noise: Vec::new(),
+            known: Vec::new(),
             rules,
         })
     }

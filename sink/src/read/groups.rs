@@ -9,6 +9,7 @@ use std::rc::Rc;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::Window;
+use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{
     ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
 };
@@ -102,6 +103,7 @@ impl Groups {
                 evidence: sums.evidence(None),
                 classes: sums.classes.clone(),
                 group: sums.group.clone(),
+                last_seen: sums.last_seen,
             })
             .collect()
     }
@@ -143,6 +145,7 @@ impl Groups {
                 evidence: sums.evidence(window),
                 classes: sums.classes,
                 group: sums.group,
+                last_seen: sums.last_seen,
             }));
         }
         all.sort_unstable_by(GroupEvidence::order);
@@ -282,6 +285,7 @@ impl Sums {
         let also = others
             .into_iter()
             .map(|other| CoincidingGroup {
+                state: KnownState::New,
                 example: shown(&other.group),
                 against: hints.against(&other.group),
                 evidence: other.evidence(window),
@@ -296,6 +300,7 @@ impl Sums {
             .collect();
         let severity = severity(&self.group, hints);
         Ok(GroupReport {
+            state: KnownState::New,
             example: shown(&self.group),
             against: hints.against(&self.group),
             evidence: self.evidence(window),

@@ -42,6 +42,8 @@ pub(crate) fn decision() -> Decision {
         thresholds: Thresholds::default(),
         evidence: None,
         noise: Vec::new(),
+        known: Vec::new(),
+        news: None,
         total: total.clone(),
         routes: vec![total],
         latency: Vec::new(),

@@ -1,4 +1,4 @@
-//! The keys of a `[[route]]`, and those of a `[[rule]]` in the same form, for whoever describes the file.
+//! The keys of a `[[route]]` and of a `[[known]]`, and those of a `[[rule]]` in the same form, for whoever describes the file.
 
 use parity_comparator::rules::config;
 
@@ -35,6 +35,11 @@ impl EntryKey {
         self
     }
 
+    const fn words(mut self, words: fn() -> Vec<&'static str>) -> Self {
+        self.words = Some(words);
+        self
+    }
+
     const fn required(mut self) -> Self {
         self.required = true;
         self
@@ -68,6 +73,75 @@ pub(crate) mod route {
 
     /// All of them, in the order in which they are described.
     pub(crate) static ALL: &[&EntryKey] = &[&MATCH, &SHADOW, &SAMPLE, &RECHECK];
+}
+
+/// Keys of a `[[known]]`.
+pub(crate) mod known {
+    use parity_schemas::verdict::{Explanation, Kind as Differs, Part};
+
+    use super::{EntryKey, Kind, key};
+
+    pub(crate) static ID: EntryKey =
+        key("id", "Its name, by which `parity known mend` finds it").required();
+    pub(crate) static FINGERPRINTS: EntryKey = key(
+        "fingerprints",
+        "The groups that it means, as reports name them; or else the keys from `route` to `explanation` say it",
+    )
+    .kind(Kind::List);
+    pub(crate) static ROUTE: EntryKey = key("route", "Only this route, as reports name it");
+    pub(crate) static PART: EntryKey =
+        key("part", "Only this part of the answer").words(|| words(Part::ALL, Part::as_str));
+    pub(crate) static PATH: EntryKey = key(
+        "path",
+        "Only this place, as reports name it: `*` is one step, `**` any number of them",
+    );
+    pub(crate) static KIND: EntryKey =
+        key("kind", "Only what differs so").words(|| words(Differs::ALL, Differs::as_str));
+    pub(crate) static EXPLANATION: EntryKey = key("explanation", "Only what is near each other so")
+        .words(|| words(Explanation::ALL, Explanation::as_str));
+    pub(crate) static OWNER: EntryKey = key("owner", "Who answers for it").required();
+    pub(crate) static REASON: EntryKey = key("reason", "Why it is there").required();
+    pub(crate) static TICKET: EntryKey = key("ticket", "Where it is worked on");
+    pub(crate) static EXPIRES: EntryKey = key(
+        "expires",
+        "A date or a time: from then on it excuses nothing",
+    );
+    pub(crate) static BLOCKS: EntryKey = key(
+        "blocks",
+        "true: it counts against the candidate; false: it does not, unless it grows or is back [default: true]",
+    )
+    .kind(Kind::Switch);
+    pub(crate) static RATE: EntryKey = key(
+        "rate",
+        "The highest share of the compared requests of a route that it had when it was entered: over twice that it grows",
+    )
+    .kind(Kind::Share);
+    pub(crate) static MENDED: EntryKey = key(
+        "mended",
+        "A date or a time since when it should be gone: it excuses nothing, and seen after that it is back",
+    );
+
+    /// All of them, in the order in which they are described.
+    pub(crate) static ALL: &[&EntryKey] = &[
+        &ID,
+        &FINGERPRINTS,
+        &ROUTE,
+        &PART,
+        &PATH,
+        &KIND,
+        &EXPLANATION,
+        &OWNER,
+        &REASON,
+        &TICKET,
+        &EXPIRES,
+        &BLOCKS,
+        &RATE,
+        &MENDED,
+    ];
+
+    fn words<T: Copy>(all: &[T], word: impl Fn(T) -> &'static str) -> Vec<&'static str> {
+        all.iter().map(|one| word(*one)).collect()
+    }
 }
 
 /// Keys of a `[[rule]]`, which the comparator declares.

@@ -32,6 +32,7 @@ fn all() -> Vec<Decision> {
         ("GET /wp-login.php", counts(1, 0, &[])),
     ]);
     evidence.groups = vec![GroupEvidence {
+        last_seen: parity_schemas::time::Timestamp::default(),
         route: "GET /a".to_owned(),
         group: Group {
             fingerprint: "f".to_owned(),

@@ -16,6 +16,7 @@ fn statuses(
     class: MismatchClass,
 ) -> GroupEvidence {
     GroupEvidence {
+        last_seen: parity_schemas::time::Timestamp::default(),
         route: "GET /a".to_owned(),
         group: Group {
             fingerprint: name.to_owned(),

@@ -21,6 +21,7 @@ fn noisy(rechecks: u64, wrong: u64, transient: u64) -> Evidence {
     ]);
     let group = |name: &str, shape: &str, count, classes, evidence: &[(RecheckEvidence, u64)]| {
         GroupEvidence {
+            last_seen: parity_schemas::time::Timestamp::default(),
             route: ROUTE.to_owned(),
             group: Group {
                 fingerprint: name.to_owned(),

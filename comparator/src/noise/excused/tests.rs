@@ -39,6 +39,7 @@ fn evidence(groups: &[(&str, &str, u64, u64)], sets: &[(&[&str], u64)]) -> Evide
         groups: groups
             .iter()
             .map(|(name, shape, count, rechecks)| GroupEvidence {
+                last_seen: parity_schemas::time::Timestamp::default(),
                 route: ROUTE.to_owned(),
                 group: Group {
                     fingerprint: (*name).to_owned(),
@@ -80,7 +81,7 @@ fn only_exchanges_whose_groups_are_all_proven_do_not_count() {
         &[ID, AT, price],
         &[(&["id"], 10), (&["at", "id"], 50), (&["id", "price"], 40)],
     );
-    let found = find(&evidence, NoiseUse::Use);
+    let found = find(&evidence, NoiseUse::Use, &Names::new());
     let excused = found.of(ROUTE);
     assert_eq!((excused.noise, excused.open), (60, 0));
     let names: Vec<_> = found
@@ -100,7 +101,7 @@ fn only_exchanges_whose_groups_are_all_proven_do_not_count() {
 fn what_is_never_asked_again_is_not_excused_by_the_proof_of_others() {
     let mut evidence = evidence(&[ID, AT], &[(&["id"], 40), (&["at", "id"], 60)]);
     evidence.sets[1].never_asked = 25;
-    let excused = find(&evidence, NoiseUse::Use).of(ROUTE);
+    let excused = find(&evidence, NoiseUse::Use, &Names::new()).of(ROUTE);
     assert_eq!(
         (excused.noise, excused.open, excused.never_asked),
         (75, 25, 25)
@@ -108,7 +109,7 @@ fn what_is_never_asked_again_is_not_excused_by_the_proof_of_others() {
     // Where nothing is proven, it is no other than the rest.
     evidence.groups[1].classes =
         ClassCounts::from([(MismatchClass::Noise, 3), (MismatchClass::Unconfirmed, 97)]);
-    let excused = find(&evidence, NoiseUse::Use).of(ROUTE);
+    let excused = find(&evidence, NoiseUse::Use, &Names::new()).of(ROUTE);
     assert_eq!(
         (excused.noise, excused.open, excused.never_asked),
         (40, 60, 25)
@@ -120,7 +121,7 @@ fn a_group_with_few_rechecks_is_open_and_one_without_any_counts() {
     let few = ("few", "uuid→uuid", 50, 3);
     let none = ("none", "uuid→uuid", 50, 0);
     let found = evidence(&[ID, few, none], &[(&["few", "id"], 50), (&["none"], 50)]);
-    let found = find(&found, NoiseUse::Use);
+    let found = find(&found, NoiseUse::Use, &Names::new());
     let excused = found.of(ROUTE);
     assert_eq!((excused.noise, excused.open), (0, 50));
     let states: Vec<_> = found.groups.iter().map(|group| group.state).collect();
@@ -134,10 +135,10 @@ fn mismatches_in_no_set_are_open_but_for_those_with_a_group_that_is_no_noise() {
     let mut found = evidence(&[ID, AT, price], &[(&["id"], 10), (&["id", "price"], 15)]);
     // 75 more are in no set, 25 of them with a wrong price.
     found.routes[0].counts.mismatch = 100;
-    let excused = find(&found, NoiseUse::Use).of(ROUTE);
+    let excused = find(&found, NoiseUse::Use, &Names::new()).of(ROUTE);
     assert_eq!((excused.noise, excused.open), (10, 50));
     let found = evidence(&[("price", "integer→integer", 40, 0)], &[]);
-    let excused = find(&found, NoiseUse::Use).of(ROUTE);
+    let excused = find(&found, NoiseUse::Use, &Names::new()).of(ROUTE);
     assert_eq!(excused, Excused::default(), "no noise is there at all");
 }
 
@@ -145,7 +146,7 @@ fn mismatches_in_no_set_are_open_but_for_those_with_a_group_that_is_no_noise() {
 fn a_shape_that_is_not_known_is_never_noise() {
     let found = evidence(&[("old", "", 100, 30)], &[(&["old"], 100)]);
     assert_eq!(
-        find(&found, NoiseUse::Use),
+        find(&found, NoiseUse::Use, &Names::new()),
         Found {
             routes: HashMap::from([]),
             groups: Vec::new()
@@ -156,12 +157,12 @@ fn a_shape_that_is_not_known_is_never_noise() {
 #[test]
 fn what_is_listed_only_and_what_is_not_looked_for_counts() {
     let found = evidence(&[ID], &[(&["id"], 100)]);
-    let listed = find(&found, NoiseUse::Report);
+    let listed = find(&found, NoiseUse::Report, &Names::new());
     assert_eq!(
         (listed.groups.len(), listed.of(ROUTE)),
         (1, Excused::default())
     );
-    assert_eq!(find(&found, NoiseUse::Off).groups, []);
+    assert_eq!(find(&found, NoiseUse::Off, &Names::new()).groups, []);
 }
 
 #[test]
@@ -173,12 +174,12 @@ fn what_was_transient_does_not_count_and_is_not_taken_away_twice() {
         .counts
         .classes
         .insert(MismatchClass::Transient, 7);
-    let excused = find(&found, NoiseUse::Use).of(ROUTE);
+    let excused = find(&found, NoiseUse::Use, &Names::new()).of(ROUTE);
     assert_eq!(
         (excused.transient, excused.noise, excused.total()),
         (7, 100, 107)
     );
-    let off = find(&found, NoiseUse::Off).of(ROUTE);
+    let off = find(&found, NoiseUse::Off, &Names::new()).of(ROUTE);
     assert_eq!((off.transient, off.noise), (7, 0));
 }
 
@@ -216,7 +217,7 @@ fn family(members: &[Member]) -> Vec<NoiseState> {
             }
         }
     }
-    let found = find(&found, NoiseUse::Use);
+    let found = find(&found, NoiseUse::Use, &Names::new());
     let state = |name: &String| {
         let mut groups = found.groups.iter();
         let group = groups.find(|group| group.group.fingerprint == *name)?;

@@ -293,6 +293,7 @@ impl Mirror {
                 names.push(group.fingerprint.clone());
                 let known = counted.groups.entry(group.fingerprint.clone());
                 let known = known.or_insert_with(|| GroupEvidence {
+                    last_seen: parity_schemas::time::Timestamp::default(),
                     route: route.name.to_owned(),
                     group,
                     count: 0,

@@ -33,6 +33,7 @@ const SHORT_VALUE_CHARS: usize = 32;
 
 pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let differing = view.differing();
+    let any_known = !view.report.known.is_empty();
     let entries = &differing.entries;
     if !entries.is_empty() {
         let title = format!("DIFFERENCES ({}; worst first)", extent(entries));
@@ -40,7 +41,7 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
         for entry in entries.iter().take(MAX_ENTRIES) {
             match entry {
                 Entry::Cause(cause) => write_cause(out, cause)?,
-                Entry::Group(group) => write_group(out, group)?,
+                Entry::Group(group) => write_group(out, group, any_known)?,
             }
         }
         more(out, entries.len(), MAX_ENTRIES, "causes and groups")?;
@@ -165,7 +166,7 @@ fn write_short_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     writeln!(out, "{count:>6} × {}{near}  {scope}", name(cause))
 }
 
-fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
+fn write_group(out: &mut String, group: &Group<'_>, any_known: bool) -> std::fmt::Result {
     let difference = &group.difference;
     writeln!(
         out,
@@ -183,6 +184,7 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
         }
         about.push(at);
     }
+    about.extend(group.state(any_known).map(|state| state.to_string()));
     about.extend(group.classes());
     if !about.is_empty() {
         writeln!(out, "         {}", styled(DIM, about.join(" · ")))?;

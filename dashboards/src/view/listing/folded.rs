@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use parity_comparator::causes::{Bounds, Counted, Exchanges};
+use parity_schemas::known::KnownState;
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CoincidingGroup, GroupReport, Member};
@@ -61,10 +62,13 @@ pub(crate) struct Place {
     pattern: String,
     kind: Kind,
     explanation: Option<Explanation>,
+    /// What is known of one shape says nothing of another.
+    state: KnownState,
 }
 
 impl Place {
-    fn of(member: &Member<'_>) -> Self {
+    /// Of a group of a report.
+    pub(crate) fn of(member: &Member<'_>) -> Self {
         Self {
             route: member.group.route.clone(),
             codes: (member.group.legacy_status, member.group.candidate_status),
@@ -72,6 +76,7 @@ impl Place {
             pattern: member.pattern.to_owned(),
             kind: member.kind,
             explanation: member.explanation,
+            state: member.state,
         }
     }
 
@@ -85,6 +90,7 @@ impl Place {
             pattern: group.pattern.clone(),
             kind: group.kind,
             explanation: group.explanation,
+            state: KnownState::New,
         }
     }
 }
@@ -105,6 +111,7 @@ pub(super) fn entry(members: &[Member<'_>]) -> Option<GroupReport> {
     let (first, rest) = members.split_first()?;
     let of = first.group;
     Some(GroupReport {
+        state: first.state,
         fingerprint: first.fingerprint.to_owned(),
         route: of.route.clone(),
         part: first.part,
@@ -129,6 +136,7 @@ pub(super) fn entry(members: &[Member<'_>]) -> Option<GroupReport> {
 
 fn coinciding(member: &Member<'_>) -> CoincidingGroup {
     CoincidingGroup {
+        state: member.state,
         fingerprint: member.fingerprint.to_owned(),
         part: member.part,
         pattern: member.pattern.to_owned(),

@@ -30,6 +30,7 @@ fn report(lines: &[&str]) -> Report {
             let state = words[2].chars().last();
             let class = words[2].trim_end_matches(['!', '?']);
             let group = CoincidingGroup {
+                state: parity_schemas::known::KnownState::New,
                 fingerprint: format!("{index}.{place}"),
                 part: Part::Body,
                 pattern: words[0].to_owned(),
@@ -60,6 +61,7 @@ fn report(lines: &[&str]) -> Report {
         }
         let first = of_line.remove(0);
         report.groups.push(GroupReport {
+            state: parity_schemas::known::KnownState::New,
             fingerprint: first.fingerprint,
             route: "GET /a".to_owned(),
             part: first.part,

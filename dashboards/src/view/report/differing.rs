@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CauseReport, GroupReport};
 use parity_schemas::severity::Severity;
@@ -310,6 +311,12 @@ impl Group<'_> {
     /// The mismatches by class; `None` if none was asked again.
     pub(crate) fn classes(&self) -> Option<String> {
         classes(&self.report.classes)
+    }
+
+    /// How it stands to the register of known differences; `None` where there is nothing to say, because nothing is known.
+    pub(crate) fn state(&self, any_known: bool) -> Option<KnownState> {
+        let state = self.report.state;
+        (any_known || state != KnownState::New).then_some(state)
     }
 
     /// The shapes of its values, if there are several.

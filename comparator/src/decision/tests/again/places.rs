@@ -18,6 +18,7 @@ fn of_places() -> Decision {
                  (count, rechecks),
                  counted: &[_]| {
         GroupEvidence {
+            last_seen: parity_schemas::time::Timestamp::default(),
             route: "GET /a".to_owned(),
             group: Group {
                 fingerprint: name.to_owned(),

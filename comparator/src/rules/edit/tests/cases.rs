@@ -24,6 +24,7 @@ fn typed(path: &str) -> RuleConfig {
 
 fn group(name: &str, pattern: &str, kind: Kind, explanation: Option<Explanation>) -> GroupEvidence {
     GroupEvidence {
+        last_seen: parity_schemas::time::Timestamp::default(),
         route: ROUTE.to_owned(),
         group: Group {
             fingerprint: name.to_owned(),

@@ -105,6 +105,7 @@ fn count(
                 let class = class();
                 groups.entry(group.fingerprint.clone()).or_insert_with(|| {
                     let group = GroupEvidence {
+                        last_seen: parity_schemas::time::Timestamp::default(),
                         route: ROUTE.to_owned(),
                         group,
                         count: 1,

@@ -1,0 +1,97 @@
+//! Which places the path of an entry names. A group has a generalized path such as `/items/*/price`, or the name of a
+//! header. `*` is one step, `**` any number of steps; all other steps are taken as they are.
+
+/// A path that no place has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// It is longer than any that is recorded.
+    #[error("it is longer than {0} characters")]
+    TooLong(usize),
+    /// `**` is given so often that finding places would take long.
+    #[error("it has more than {0} times `**`")]
+    TooManyAnywhere(usize),
+}
+
+/// Longer than any path that a group is recorded with.
+const MAX_CHARS: usize = 1_024;
+/// Each of them multiplies the work.
+const MAX_ANYWHERE: usize = 4;
+
+/// Whether a path of an entry can be used.
+pub fn look_at_place(path: &str) -> Result<(), PlaceError> {
+    if path.chars().count() > MAX_CHARS {
+        return Err(PlaceError::TooLong(MAX_CHARS));
+    }
+    let anywhere = path.split('/').filter(|step| *step == "**").count();
+    if anywhere > MAX_ANYWHERE {
+        return Err(PlaceError::TooManyAnywhere(MAX_ANYWHERE));
+    }
+    Ok(())
+}
+
+/// Whether a path names every place.
+pub fn is_everywhere(path: &str) -> bool {
+    let mut steps = path.split('/').filter(|step| !step.is_empty());
+    let all_wild = steps.clone().all(|step| step == "*" || step == "**");
+    all_wild && steps.any(|step| step == "**") || path == "*"
+}
+
+/// Whether a path of an entry covers that of a group.
+pub(super) fn covers(path: &str, pattern: &str) -> bool {
+    let path: Vec<&str> = path.split('/').collect();
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    covers_steps(&path, &pattern)
+}
+
+fn covers_steps(path: &[&str], pattern: &[&str]) -> bool {
+    match path.split_first() {
+        None => pattern.is_empty(),
+        Some((&"**", rest)) => (0..=pattern.len()).any(|skip| covers_steps(rest, &pattern[skip..])),
+        Some((step, rest)) => pattern.split_first().is_some_and(|(own, others)| {
+            (*step == "*" || step == own) && covers_steps(rest, others)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_its_places_and_no_others() {
+        for (path, place, expected) in [
+            ("/price", "/price", true),
+            ("/price", "/prices", false),
+            ("/price", "/a/price", false),
+            ("/items/*/price", "/items/*/price", true),
+            ("/items/*/price", "/items/*", false),
+            ("/**/price", "/price", true),
+            ("/**/price", "/items/*/price", true),
+            ("/**/price", "/items/price/*", false),
+            ("/items/**", "/items", true),
+            ("/items/**", "/items/*/a/b", true),
+            ("/items/**", "/item", false),
+            ("server", "server", true),
+            ("", "", true),
+            ("", "/a", false),
+            ("/*", "/a", true),
+            ("/*", "/a/b", false),
+        ] {
+            assert_eq!(covers(path, place), expected, "{path} {place}");
+        }
+        for (path, expected) in [
+            ("/**", true),
+            ("**", true),
+            ("/*/**", true),
+            ("*", true),
+            ("/**/a", false),
+            ("/*", false),
+            ("", false),
+        ] {
+            assert_eq!(is_everywhere(path), expected, "{path}");
+        }
+        assert!(look_at_place("/**/a").is_ok());
+        assert!(look_at_place(&"/**".repeat(5)).is_err());
+        assert!(look_at_place(&"a".repeat(2_000)).is_err());
+    }
+}

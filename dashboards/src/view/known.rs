@@ -1,0 +1,260 @@
+//! Known differences: what each entry of the register says, how it stands, and how often it was seen; and which groups an
+//! entry for what counts today would name.
+
+use std::collections::BTreeMap;
+
+use parity_comparator::known::{ends_soon, rate};
+use parity_schemas::documents::{KNOWN_SCHEMA, KnownList, KnownListed};
+use parity_schemas::evidence::Thresholds;
+use parity_schemas::known::{KnownEntry, KnownState, KnownUse, NewGroup};
+use parity_schemas::noise::{NoiseState, NoiseUse};
+use parity_schemas::record::MismatchClass;
+use parity_schemas::report::{GroupReport, Member, Report};
+use parity_schemas::tally::Group;
+use parity_schemas::time::Timestamp;
+
+use super::Decided;
+use super::listing::Place;
+use super::words::{grouped, plural, shown};
+use crate::question::Question;
+
+/// Entries of the register that mean something here.
+pub(crate) struct KnownView<'a> {
+    /// How many, and what does not count by them.
+    pub(crate) scope: String,
+    /// In the order of the register.
+    pub(crate) entries: Vec<KnownRow<'a>>,
+}
+
+/// One entry.
+pub(crate) struct KnownRow<'a> {
+    /// By which it is named.
+    pub(crate) id: String,
+    /// How it stands.
+    pub(crate) state: KnownState,
+    /// Mismatches with one of its groups.
+    pub(crate) count: u64,
+    /// Whether it blocks, who answers for it, why, and until when, in words.
+    pub(crate) about: String,
+    /// Its groups.
+    pub(crate) groups: &'a [parity_schemas::known::KnownGroup],
+}
+
+impl<'a> KnownView<'a> {
+    /// Of a decision or a report, of which so many mismatches do not count.
+    pub(crate) fn of(known: &'a [KnownUse], excused: u64, now: Timestamp) -> Self {
+        let entries: Vec<KnownRow<'a>> = known.iter().map(|one| KnownRow::of(one, now)).collect();
+        let scope = format!(
+            "{}; {} not count",
+            plural(entries.len() as u64, "entry", "entries"),
+            plural(excused, "mismatch does", "mismatches do")
+        );
+        Self { scope, entries }
+    }
+}
+
+impl<'a> KnownRow<'a> {
+    fn of(one: &'a KnownUse, now: Timestamp) -> Self {
+        Self {
+            id: shown(&one.entry.id),
+            state: one.state,
+            count: one.mismatches(),
+            about: about(&one.entry, now),
+            groups: &one.groups,
+        }
+    }
+}
+
+/// What an entry says, in one line that can stand in a terminal.
+pub fn about(entry: &KnownEntry, now: Timestamp) -> String {
+    let mut words = vec![shown(&entry.reason), shown(&entry.owner)];
+    words.extend(entry.ticket.as_deref().map(shown));
+    words.push(
+        if entry.blocks {
+            "blocks"
+        } else {
+            "does not block"
+        }
+        .to_owned(),
+    );
+    if let Some(mended) = entry.mended {
+        words.push(format!("mended {mended}"));
+    }
+    if let Some(expires) = entry.expires {
+        let soon = if ends_soon(Some(expires), now) {
+            ", soon"
+        } else {
+            ""
+        };
+        let verb = if expires <= now { "expired" } else { "expires" };
+        words.push(format!("{verb} {expires}{soon}"));
+    }
+    words.join(" · ")
+}
+
+/// What the report shows as one difference and counts, and nobody has entered.
+pub struct Adoptable {
+    /// All groups of it.
+    pub fingerprints: Vec<String>,
+    /// The most frequent of them, and its route.
+    pub route: String,
+    /// The same.
+    pub group: Group,
+    /// Mismatches that have one of them: so many at least.
+    pub count: u64,
+    /// Compared requests of the route.
+    pub compared: u64,
+    /// Whether a recheck confirmed one of them.
+    pub confirmed: bool,
+}
+
+impl Adoptable {
+    /// The rate that an entry for it should name.
+    pub fn rate(&self, thresholds: &Thresholds) -> f64 {
+        rate(self.count, self.compared, thresholds)
+    }
+
+    /// What it is, in words that can stand in a terminal or in a comment.
+    pub fn words(&self) -> String {
+        let group = &self.group;
+        let place = if group.pattern.is_empty() {
+            group.part.to_string()
+        } else {
+            format!("{} {}", group.part, shown(&group.pattern))
+        };
+        format!(
+            "{} {place}, {}: {} of {} compared",
+            shown(&self.route),
+            group.kind.meaning(),
+            grouped(self.count),
+            grouped(self.compared)
+        )
+    }
+}
+
+/// Differences that count and that no entry means: the most frequent first.
+pub fn adoptable(decided: &Decided) -> Vec<Adoptable> {
+    let report = &decided.report;
+    let mut of_place: BTreeMap<Place, Adoptable> = BTreeMap::new();
+    for member in report.groups.iter().flat_map(GroupReport::members) {
+        let transient = member
+            .classes
+            .get(&MismatchClass::Transient)
+            .copied()
+            .unwrap_or(0);
+        let count = member.group.count.saturating_sub(transient);
+        let is_named = member.fingerprint != parity_schemas::route::OTHER;
+        if member.state != KnownState::New
+            || count == 0
+            || !is_named
+            || is_noise(report, decided, &member)
+        {
+            continue;
+        }
+        let confirmed = member.classes.contains_key(&MismatchClass::Confirmed);
+        let found = of_place
+            .entry(Place::of(&member))
+            .or_insert_with(|| Adoptable {
+                fingerprints: Vec::new(),
+                route: member.group.route.clone(),
+                group: member.counted().group,
+                count: 0,
+                compared: compared(report, &member.group.route),
+                confirmed: false,
+            });
+        found.fingerprints.push(member.fingerprint.to_owned());
+        found.confirmed |= confirmed;
+        // One mismatch may have several of the shapes.
+        found.count = found.count.max(count);
+    }
+    let mut all: Vec<Adoptable> = of_place.into_values().collect();
+    for one in &mut all {
+        let sets = report.sets.iter().filter(|set| {
+            set.route == one.route
+                && set
+                    .fingerprints
+                    .iter()
+                    .any(|name| one.fingerprints.contains(name))
+        });
+        let in_sets: u64 = sets
+            .map(|set| {
+                let transient = set
+                    .classes
+                    .get(&MismatchClass::Transient)
+                    .copied()
+                    .unwrap_or(0);
+                set.classes.values().sum::<u64>() - transient
+            })
+            .sum();
+        one.count = one.count.max(in_sets);
+    }
+    all.sort_by(|one, two| {
+        let order = two.count.cmp(&one.count);
+        order
+            .then_with(|| one.route.cmp(&two.route))
+            .then_with(|| one.fingerprints.cmp(&two.fingerprints))
+    });
+    all
+}
+
+fn compared(report: &Report, route: &str) -> u64 {
+    let route = report.routes.iter().find(|one| one.route == route);
+    route.map_or(0, |route| route.compared)
+}
+
+/// Whether a group is proven to be noise, and so does not count.
+fn is_noise(report: &Report, decided: &Decided, member: &Member<'_>) -> bool {
+    decided.decision.thresholds.noise == NoiseUse::Use
+        && report.noise.iter().any(|noise| {
+            noise.state == NoiseState::Proven
+                && noise.route == member.group.route
+                && noise.group.fingerprint == member.fingerprint
+        })
+}
+
+/// The groups that the entries of another register would mean in the same report.
+pub fn would_mean(
+    decided: &Decided,
+    question: &Question,
+    register: &[KnownEntry],
+) -> Vec<KnownUse> {
+    let evidence = decided.report.evidence();
+    let now = decided.decision.time;
+    evidence.map_or_else(Vec::new, |evidence| {
+        parity_comparator::known::find(register, &evidence, &question.thresholds, now)
+    })
+}
+
+/// The whole register with its state, and what counts and is not in it.
+pub fn known_list(decided: &Decided, register: &[KnownEntry], now: Timestamp) -> KnownList {
+    let uses = &decided.report.known;
+    let entries = register.iter().map(|entry| {
+        let seen = uses.iter().find(|one| one.entry.id == entry.id);
+        let unseen = match (entry.mended, entry.expires) {
+            (Some(_), _) => KnownState::Mended,
+            (None, Some(expires)) if expires <= now => KnownState::Expired,
+            _ => KnownState::Known,
+        };
+        KnownListed {
+            state: seen.map_or(unseen, |one| one.state),
+            mismatches: seen.map_or(0, KnownUse::mismatches),
+            groups: seen.map_or(0, |one| one.groups.len() as u64),
+            ends_soon: ends_soon(entry.expires, now),
+            entry: seen.map_or_else(|| entry.clone(), |one| one.entry.clone()),
+        }
+    });
+    let not_known = adoptable(decided).into_iter().map(|one| NewGroup {
+        state: KnownState::New,
+        count: one.count,
+        confirmed: one.confirmed,
+        route: one.route,
+        group: one.group,
+    });
+    KnownList {
+        schema: KNOWN_SCHEMA.to_owned(),
+        migration: decided.report.migration.clone(),
+        entries: entries.collect(),
+        not_known: not_known.collect(),
+        excused: decided.report.excused.known,
+    }
+}
