@@ -11,6 +11,7 @@
 //! - [`seal`] makes a changed byte of a document visible.
 //! - [`decision`] derives pass, fail or undecided from the counts and [`noise`], by the [`bounds`] that follow from them.
 //! - [`groups`] counts findings by what they have in common; [`causes`] are what many groups have in common.
+//! - [`suggest`] makes rules of what has an explanation, and says what they excuse.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
 
@@ -41,6 +42,7 @@ mod notation;
 pub mod redact;
 pub mod rules;
 pub mod seal;
+pub mod suggest;
 pub mod text;
 mod yaml;
 

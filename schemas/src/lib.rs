@@ -39,6 +39,7 @@ pub mod severity;
 pub mod side;
 pub mod spelling;
 pub mod sqlite;
+pub mod suggested;
 pub mod table;
 pub mod tally;
 pub mod targets;

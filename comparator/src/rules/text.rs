@@ -77,6 +77,13 @@ fn compiled(text: &RulesText) -> Result<Rules, String> {
     })
 }
 
+impl RuleConfig {
+    /// What it says, as a document has it.
+    pub fn text(&self) -> RuleText {
+        of(self)
+    }
+}
+
 /// What a rule says.
 pub(super) fn of(config: &RuleConfig) -> RuleText {
     let config = config.clone();
@@ -99,6 +106,16 @@ pub(super) fn of(config: &RuleConfig) -> RuleText {
         reason: config.reason,
         owner: config.owner,
         expires: config.expires,
+    }
+}
+
+impl From<&RuleText> for RuleConfig {
+    fn from(text: &RuleText) -> Self {
+        let expires = text.expires.clone();
+        Self {
+            expires,
+            ..config(text)
+        }
     }
 }
 
