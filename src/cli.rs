@@ -115,7 +115,7 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Serve the report page and the API from a store
     Ui(UiArgs),
-    /// Show the rules that come with the program
+    /// Show the rules that come with the program, and suggest others
     #[command(subcommand)]
     Rules(RulesCommand),
     /// Write, check and show the configuration
@@ -171,6 +171,23 @@ pub(crate) enum RulesCommand {
     },
     /// List how two values can be near each other, in the words that `accept` takes
     Explanations,
+    /// Suggest rules for what differs in a known way, and say what gets none
+    Suggest(Box<SuggestArgs>),
+}
+
+/// Flags of `rules suggest`.
+#[derive(Debug, Args)]
+pub(crate) struct SuggestArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) asked: Asked<OfReport>,
+    /// Add the rules to the configuration file; what stands there already stays as it is.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Form of the suggestions.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: OutputFormat,
 }
 
 /// Flags of `mirror`.

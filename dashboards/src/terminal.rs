@@ -8,6 +8,7 @@ mod decisions;
 mod diff;
 mod gate;
 mod report;
+mod suggested;
 
 use std::io::Write as _;
 
@@ -21,6 +22,7 @@ pub use decisions::{decisions, verification};
 pub use diff::{Layout, diff, stat};
 pub use gate::gate;
 pub use report::report;
+pub use suggested::{suggested, suggested_rule};
 
 pub use crate::view::words::{plural, shown};
 

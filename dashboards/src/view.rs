@@ -23,6 +23,7 @@ mod report;
 mod settled;
 mod sides;
 mod status;
+mod suggested;
 mod verified;
 pub(crate) mod words;
 
@@ -45,6 +46,7 @@ pub(crate) use report::{
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
+pub use suggested::suggested;
 pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.

@@ -64,6 +64,13 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
         None if !Path::new(DEFAULT_FILE).exists() => return Err(no_file().into()),
         file => file.unwrap_or(Path::new(DEFAULT_FILE)),
     };
+    let holds = checked(file)?;
+    terminal::note(&format!("{}: no problems; {holds}", file.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a file holds, in words, or everything that is wrong with it.
+pub(super) fn checked(file: &Path) -> Result<String, Problems> {
     let layers = Layers::load_here(Some(file), &[]);
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
@@ -109,15 +116,11 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
             Err(found) => problems.merge(found),
         }
     }
-    if !problems.0.is_empty() {
-        return Err(problems.into());
+    if problems.0.is_empty() {
+        Ok(holds.join(", "))
+    } else {
+        Err(problems)
     }
-    terminal::note(&format!(
-        "{}: no problems; {}",
-        file.display(),
-        holds.join(", ")
-    ));
-    Ok(ExitCode::SUCCESS)
 }
 
 fn no_file() -> Problems {

@@ -1,5 +1,8 @@
-//! `parity rules`: lists and prints the profiles, and lists the explanations that `accept` takes. It applies none of
-//! them: the configuration does.
+//! `parity rules`: lists and prints the profiles, lists the explanations that `accept` takes, and suggests rules for what a
+//! store has. It applies none of them: the configuration does.
+
+mod adding;
+mod suggest;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -28,6 +31,7 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
             let about = |word: &Explanation| (word.as_str(), word.meaning());
             table(Explanation::ALL.iter().map(about))
         }
+        RulesCommand::Suggest(args) => return suggest::run(args),
     };
     terminal::print(&text)?;
     Ok(ExitCode::SUCCESS)

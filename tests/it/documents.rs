@@ -5,6 +5,7 @@ use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, MismatchPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
+use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::terms::Terms;
 use parity_schemas::watermark::Watermark;
@@ -56,6 +57,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "verification.v1.json",
         &schemars::schema_for!(Verification).to_value(),
+    );
+    check(
+        "suggested.v1.json",
+        &schemars::schema_for!(Suggestions).to_value(),
     );
     check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(
