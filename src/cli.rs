@@ -173,6 +173,8 @@ pub(crate) enum RulesCommand {
     Explanations,
     /// Suggest rules for what differs in a known way, and say what gets none
     Suggest(Box<SuggestArgs>),
+    /// Say what the gate would decide by the rules of the file: exit 0 pass, 1 fail, 3 undecided
+    Test(Box<TestArgs>),
 }
 
 /// Flags of `rules suggest`.
@@ -186,6 +188,18 @@ pub(crate) struct SuggestArgs {
     #[arg(long)]
     pub(crate) write: bool,
     /// Form of the suggestions.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: OutputFormat,
+}
+
+/// Flags of `rules test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) asked: Asked<OfGate>,
+    /// Form of what becomes of the groups.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
 }

@@ -9,6 +9,7 @@ mod diff;
 mod gate;
 mod report;
 mod suggested;
+mod tried;
 
 use std::io::Write as _;
 
@@ -23,6 +24,7 @@ pub use diff::{Layout, diff, stat};
 pub use gate::gate;
 pub use report::report;
 pub use suggested::{suggested, suggested_rule};
+pub use tried::tried;
 
 pub use crate::view::words::{plural, shown};
 

@@ -14,6 +14,7 @@ pub mod diff;
 mod difference;
 mod excused;
 mod exported;
+mod idle;
 mod listed;
 mod listing;
 mod mismatch;
@@ -24,6 +25,7 @@ mod settled;
 mod sides;
 mod status;
 mod suggested;
+mod tried;
 mod verified;
 pub(crate) mod words;
 
@@ -47,6 +49,7 @@ pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
 pub use suggested::suggested;
+pub use tried::tried;
 pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.

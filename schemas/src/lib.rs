@@ -46,6 +46,7 @@ pub mod targets;
 pub mod terms;
 mod text_diff;
 pub mod time;
+pub mod trial;
 pub mod value;
 pub mod verdict;
 pub mod visible;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use parity_dashboards::terminal::{self, plural};
+use parity_schemas::visible::visible;
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::{Origin, Problem, Problems};
@@ -64,17 +65,36 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
         None if !Path::new(DEFAULT_FILE).exists() => return Err(no_file().into()),
         file => file.unwrap_or(Path::new(DEFAULT_FILE)),
     };
-    let holds = checked(file)?;
-    terminal::note(&format!("{}: no problems; {holds}", file.display()));
+    let Checked { holds, warnings } = checked(file)?;
+    let found = match warnings.len() as u64 {
+        0 => "no problems".to_owned(),
+        count => format!("no problems, {}", plural(count, "warning", "warnings")),
+    };
+    for warning in warnings {
+        terminal::note(&visible(&format!("warning: {warning}")));
+        if let Some(hint) = &warning.hint {
+            terminal::note(&visible(&format!("  hint: {hint}")));
+        }
+    }
+    terminal::note(&format!("{}: {found}; {holds}", file.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a file holds, in words, or everything that is wrong with it.
-pub(super) fn checked(file: &Path) -> Result<String, Problems> {
+/// A file without problems.
+pub(super) struct Checked {
+    /// What it holds, in words.
+    holds: String,
+    /// What may be meant, and is seldom right.
+    warnings: Vec<Problem>,
+}
+
+/// What a file holds, or everything that is wrong with it.
+pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
     let layers = Layers::load_here(Some(file), &[]);
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
     let mirrors = !sinks || upstreams || layers.has_entries();
+    let warnings = layers.broad_rules();
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {
@@ -117,7 +137,10 @@ pub(super) fn checked(file: &Path) -> Result<String, Problems> {
         }
     }
     if problems.0.is_empty() {
-        Ok(holds.join(", "))
+        Ok(Checked {
+            holds: holds.join(", "),
+            warnings,
+        })
     } else {
         Err(problems)
     }

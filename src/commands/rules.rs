@@ -3,6 +3,7 @@
 
 mod adding;
 mod suggest;
+mod trial;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
             let about = |word: &Explanation| (word.as_str(), word.meaning());
             table(Explanation::ALL.iter().map(about))
         }
+        RulesCommand::Test(args) => return trial::run(args),
         RulesCommand::Suggest(args) => return suggest::run(args),
     };
     terminal::print(&text)?;

@@ -18,6 +18,11 @@ pub enum Rehashed {
 }
 
 impl Rules {
+    /// What each of them says.
+    pub fn texts(&self) -> impl Iterator<Item = &RuleText> {
+        self.all.iter().map(|rule| &rule.text)
+    }
+
     /// The text of these rules, with all that their hash covers.
     pub(crate) fn text(&self) -> RulesText {
         let deciding = self

@@ -439,6 +439,7 @@ impl Sums {
             sets: self.sets.into_evidence(),
             noise: Vec::new(),
             rules,
+            idle_rules: Vec::new(),
         })
     }
 }

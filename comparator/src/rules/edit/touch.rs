@@ -116,7 +116,7 @@ impl Rules {
     pub(crate) fn may_reach(&self, group: &GroupEvidence) -> bool {
         let may = |rule: &Rule| {
             let of_route = rule.is_for(&group.route) || group.route == OTHER;
-            of_route && rule.may_touch(group, true, true)
+            of_route && (rule.may_touch(group, true, true) || rule.may_pair_anew(group))
         };
         self.all.iter().any(may)
     }
@@ -125,6 +125,14 @@ impl Rules {
 impl Rule {
     fn is_for(&self, route: &str) -> bool {
         self.route.as_deref().is_none_or(|own| own == route)
+    }
+
+    /// Whether it changes which elements meet at the place of a group.
+    fn may_pair_anew(&self, group: &GroupEvidence) -> bool {
+        let place = Place::of(&group.group.pattern, true);
+        matches!(self.action, Action::Unordered | Action::Key(_))
+            && self.part == group.group.part
+            && (self.part != Part::Body || place.may_be_within(&self.pattern))
     }
 
     fn meets(&self, group: &GroupEvidence) -> bool {
