@@ -1,4 +1,5 @@
-//! `parity rules suggest`: from what a store has to rules in a file, by which the same traffic differs in what is wrong alone.
+//! `parity rules suggest` and `rules test`: from what a store has to rules in a file, by which the same traffic differs in what is
+//! wrong alone.
 
 use serde_json::Value;
 
@@ -154,4 +155,106 @@ fn a_file_that_cannot_take_the_rules_stays_as_it_is() {
             .all(|name| name.to_string_lossy().starts_with("parity.db")),
         "{left:?}"
     );
+}
+
+/// Rules for all that differs but the wrong value and the hostile name.
+const NEAR: &str = "[[rule]]\nid = \"times\"\npath = \"/created_at\"\naction = \"as\"\ntype = \"timestamp\"\n\n[[rule]]\nid = \"lists\"\npath = \"/**\"\naction = \"accept\"\nexplanations = [\"null_vs_empty\"]\n";
+
+fn fates(document: &Value) -> Vec<(String, String)> {
+    let groups = document["groups"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut fates: Vec<_> = groups
+        .iter()
+        .map(|group| (text(&group["pattern"]), text(&group["fate"])))
+        .collect();
+    fates.sort();
+    fates.dedup();
+    fates
+}
+
+#[test]
+fn rules_are_tried_on_what_is_stored_and_what_is_wrong_stays() {
+    let place = Place::new();
+    recorded(&place, &[]);
+    place.write("new.toml", NEAR);
+    let test = |file: &str, more: &[&str]| {
+        place.run(
+            &[
+                &["rules", "test", "--config", file, "--output", "json"],
+                more,
+            ]
+            .concat(),
+        )
+    };
+    let ended = test("new.toml", &[]);
+    let document = ended.json();
+    assert_eq!(document["schema"], "parity.rules_test/v1");
+    let fates_of = fates(&document);
+    for (path, fate) in [
+        ("/created_at", "excused"),
+        ("/tags", "excused"),
+        ("/total", "stays"),
+    ] {
+        let expected = (path.to_owned(), fate.to_owned());
+        assert!(fates_of.contains(&expected), "{path}: {fates_of:?}");
+    }
+    // Each answer has a wrong value, so none of them becomes equal.
+    assert_eq!(document["after"]["differing"], 3, "{document:#}");
+    assert_ne!(ended.code, 0);
+    // Everything excused: what the gate demands besides decides now.
+    place.write(
+        "all.toml",
+        "[[rule]]\nid = \"all\"\npath = \"\"\naction = \"ignore\"\n",
+    );
+    let all = test(
+        "all.toml",
+        &["--min-requests", "1", "--max-mismatch-rate", "0.9"],
+    );
+    let document = all.json();
+    assert_eq!(document["before"]["differing"], 3);
+    assert_eq!(document["after"]["differing"], 0, "{document:#}");
+    assert_eq!(all.code == 0, document["after"]["outcome"] == "pass");
+    // The same file as before changes nothing.
+    place.write("none.toml", "");
+    let none = test("none.toml", &[]).json();
+    assert_eq!(none["before"]["differing"], none["after"]["differing"]);
+    assert!(
+        fates(&none).iter().all(|(_, fate)| fate == "stays"),
+        "{none:#}"
+    );
+    let text = place.run(&["rules", "test", "--config", "new.toml"]).stdout;
+    assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text}");
+    assert!(text.starts_with("before  "), "{text}");
+    place.write("wrong.toml", "[[rule]]\nid = \"x\"\naction = \"nothing\"\n");
+    assert_eq!(test("wrong.toml", &[]).code, 2);
+}
+
+#[test]
+fn what_lost_rules_excused_is_never_a_pass() {
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"body\"\npath = \"\"\naction = \"ignore\"\n",
+    );
+    recorded(&place, &[]);
+    place.write("none.toml", "");
+    let asked = ["--min-requests", "1", "--max-mismatch-rate", "0.9"];
+    let test = |file: &str| {
+        let asked = [
+            &["rules", "test", "--config", file, "--output", "json"],
+            &asked[..],
+        ];
+        place.run(&asked.concat())
+    };
+    let kept = test("parity.toml").json();
+    assert_eq!(kept["lost"], serde_json::json!([]), "{kept:#}");
+    let ended = test("none.toml");
+    let document = ended.json();
+    assert_eq!(
+        document["lost"],
+        serde_json::json!(["body"]),
+        "{document:#}"
+    );
+    assert_ne!(document["after"]["outcome"], "pass");
+    assert_ne!(ended.code, 0);
 }
