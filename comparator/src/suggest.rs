@@ -301,7 +301,7 @@ impl Work<'_> {
             let by_name = group.explanation.is_some() && group.explanation == draft.explanation;
             by_name && rules.may_reach(&self.counted[*index])
         };
-        if self.refused.iter().any(|index| is_reached(index)) {
+        if self.refused.iter().any(is_reached) {
             return None;
         }
         let routes: Vec<String> = routes(&members).into_iter().map(str::to_owned).collect();

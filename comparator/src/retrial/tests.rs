@@ -1,5 +1,7 @@
 //! Records of two answers, under rules and what becomes of each difference.
 
+use std::borrow::Cow;
+
 use parity_schemas::record::Sample;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Side;
@@ -42,7 +44,7 @@ fn recorded(legacy: &str, candidate: &str) -> Mismatch {
     let none = rules("");
     let mut retrial = Retrial::new(Arc::clone(&none), none);
     let [found, _] = retrial.compared(&mismatch).expect("it is stored whole");
-    let shown = |side: &Side| side.shown().map(|text| text.into_owned());
+    let shown = |side: &Side| side.shown().map(Cow::into_owned);
     mismatch.findings = found
         .findings
         .iter()

@@ -73,19 +73,20 @@ fn line(group: &GroupTrial) -> String {
         (Part::Body, path) => shown(path),
         (part, path) => format!("{part} {}", shown(path)),
     };
-    let mut text = format!("{}: {place} {}", shown(&group.route), group.kind.meaning());
-    if let Some(explanation) = group.explanation {
-        text.push_str(&format!(" ({explanation})"));
-    }
-    text.push_str(&format!(
-        ", in {}",
-        plural(group.count, "mismatch", "mismatches")
-    ));
-    if !group.is_certain {
-        text.push_str(&format!(
+    let near = group.explanation;
+    let near = near.map_or_else(String::new, |explanation| format!(" ({explanation})"));
+    let examples = if group.is_certain {
+        String::new()
+    } else {
+        format!(
             "; of its examples {} equal, {} differ, {} cannot be told",
             group.equal, group.differ, group.cannot_tell
-        ));
-    }
-    text
+        )
+    };
+    format!(
+        "{}: {place} {}{near}, in {}{examples}",
+        shown(&group.route),
+        group.kind.meaning(),
+        plural(group.count, "mismatch", "mismatches")
+    )
 }

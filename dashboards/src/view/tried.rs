@@ -122,7 +122,7 @@ fn lost(report: &Report, old: Option<&[RuleText]>, rules: &Rules) -> Vec<String>
         expires: None,
         ..rule.clone()
     };
-    let kept: Vec<RuleText> = rules.texts().map(|text| decides(text)).collect();
+    let kept: Vec<RuleText> = rules.texts().map(decides).collect();
     let is_kept = |id: &str| {
         let mut old = old.unwrap_or_default().iter();
         old.any(|rule| rule.id == id && kept.contains(&decides(rule)))

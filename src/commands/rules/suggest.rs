@@ -52,24 +52,19 @@ fn write(args: &SuggestArgs, found: &Suggestions) -> Result<()> {
     let file = args.store.file.config.clone();
     let file = file.unwrap_or_else(|| DEFAULT_FILE.into());
     let Added { added, kept } = add(&file, &found.rules)?;
-    let mut told = match added {
-        0 => format!("{}: nothing to add", file.display()),
-        _ => format!(
-            "{}: {} added",
-            file.display(),
-            plural(added, "rule", "rules")
-        ),
-    };
+    let mut told = vec![match added {
+        0 => "nothing to add".to_owned(),
+        _ => format!("{} added", plural(added, "rule", "rules")),
+    }];
     if kept > 0 {
         let kept = plural(kept, "rule stays as it is", "rules stay as they are");
-        told.push_str(&format!("; {kept}: their ids are there already"));
+        told.push(format!("{kept}: their ids are there already"));
     }
     if !found.unruled.is_empty() {
         let left = plural(found.unruled.len() as u64, "group gets", "groups get");
-        told.push_str(&format!(
-            "; {left} no rule: without --write they are listed"
-        ));
+        told.push(format!("{left} no rule: without --write they are listed"));
     }
+    let told = format!("{}: {}", file.display(), told.join("; "));
     terminal::note(&visible(&told));
     Ok(())
 }
