@@ -120,7 +120,7 @@ pub(crate) enum Command {
     /// Keep the register of known differences
     #[command(subcommand)]
     Known(KnownCommand),
-    /// Show the rules that come with the program
+    /// Show the rules that come with the program, and suggest others
     #[command(subcommand)]
     Rules(RulesCommand),
     /// Write, check and show the configuration
@@ -176,6 +176,37 @@ pub(crate) enum RulesCommand {
     },
     /// List how two values can be near each other, in the words that `accept` takes
     Explanations,
+    /// Suggest rules for what differs in a known way, and say what gets none
+    Suggest(Box<SuggestArgs>),
+    /// Say what the gate would decide by the rules of the file: exit 0 pass, 1 fail, 3 undecided
+    Test(Box<TestArgs>),
+}
+
+/// Flags of `rules suggest`.
+#[derive(Debug, Args)]
+pub(crate) struct SuggestArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) asked: Asked<OfReport>,
+    /// Add the rules to the configuration file; what stands there already stays as it is.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Form of the suggestions.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: OutputFormat,
+}
+
+/// Flags of `rules test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) asked: Asked<OfGate>,
+    /// Form of what becomes of the groups.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: OutputFormat,
 }
 
 /// Flags of `mirror`.

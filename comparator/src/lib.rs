@@ -11,6 +11,8 @@
 //! - [`seal`] makes a changed byte of a document visible.
 //! - [`decision`] derives pass, fail or undecided from the counts and [`noise`], by the [`bounds`] that follow from them.
 //! - [`groups`] counts findings by what they have in common; [`causes`] are what many groups have in common.
+//! - [`suggest`] makes rules of what has an explanation, and says what they excuse.
+//! - [`retrial`] tells what becomes of recorded mismatches under other rules.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
 
@@ -40,8 +42,10 @@ mod multipart;
 pub mod noise;
 mod notation;
 pub mod redact;
+pub mod retrial;
 pub mod rules;
 pub mod seal;
+pub mod suggest;
 pub mod text;
 mod yaml;
 

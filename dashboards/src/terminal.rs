@@ -8,6 +8,8 @@ mod decisions;
 mod diff;
 mod gate;
 mod report;
+mod suggested;
+mod tried;
 
 use std::io::Write as _;
 
@@ -21,6 +23,8 @@ pub use decisions::{decisions, verification};
 pub use diff::{Layout, diff, stat};
 pub use gate::gate;
 pub use report::report;
+pub use suggested::{suggested, suggested_rule};
+pub use tried::tried;
 
 pub use crate::view::words::{plural, shown};
 

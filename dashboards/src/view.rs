@@ -14,6 +14,7 @@ pub mod diff;
 mod difference;
 mod excused;
 mod exported;
+mod idle;
 mod known;
 mod listed;
 mod listing;
@@ -24,6 +25,8 @@ mod report;
 mod settled;
 mod sides;
 mod status;
+mod suggested;
+mod tried;
 mod verified;
 pub(crate) mod words;
 
@@ -48,6 +51,8 @@ pub(crate) use report::{
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
+pub use suggested::suggested;
+pub use tried::tried;
 pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.

@@ -106,6 +106,10 @@ pub struct Report {
     pub known: Vec<KnownUse>,
     /// Rules that excused a difference, most hits first.
     pub rules: Vec<RuleHits>,
+    /// Rules in force that excused none although requests were compared where they apply, in their order. Absent in documents of
+    /// older programs, and empty where the text of the rules is not recorded.
+    #[serde(default)]
+    pub idle_rules: Vec<IdleRule>,
 }
 
 impl Report {
@@ -458,6 +462,17 @@ pub struct GroupExample {
     pub candidate: Option<String>,
     /// For text bodies.
     pub text_diff: Option<String>,
+}
+
+/// A rule that excused no difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleRule {
+    /// The rule.
+    pub id: String,
+    /// Since when it has had the chance: the beginning of what was counted, or of the rules, whichever came later.
+    pub since: Timestamp,
+    /// How many requests were compared where it applies.
+    pub compared: u64,
 }
 
 /// How often a rule excused a difference.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use parity_dashboards::terminal::{self, plural};
 use parity_schemas::time::Timestamp;
+use parity_schemas::visible::visible;
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::{Origin, Problem, Problems};
@@ -65,11 +66,37 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
         None if !Path::new(DEFAULT_FILE).exists() => return Err(no_file().into()),
         file => file.unwrap_or(Path::new(DEFAULT_FILE)),
     };
+    let Checked { holds, warnings } = checked(file)?;
+    let found = match warnings.len() as u64 {
+        0 => "no problems".to_owned(),
+        count => format!("no problems, {}", plural(count, "warning", "warnings")),
+    };
+    for warning in warnings {
+        terminal::note(&visible(&format!("warning: {warning}")));
+        if let Some(hint) = &warning.hint {
+            terminal::note(&visible(&format!("  hint: {hint}")));
+        }
+    }
+    terminal::note(&format!("{}: {found}; {holds}", file.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file without problems.
+pub(super) struct Checked {
+    /// What it holds, in words.
+    holds: String,
+    /// What may be meant, and is seldom right.
+    warnings: Vec<Problem>,
+}
+
+/// What a file holds, or everything that is wrong with it.
+pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
     let layers = Layers::load_here(Some(file), &[]);
-    let ending = layers.ends_soon(Timestamp::now());
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
     let mirrors = !sinks || upstreams || layers.has_entries();
+    let mut warnings = layers.broad_rules();
+    warnings.extend(layers.ends_soon(Timestamp::now()));
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {
@@ -115,18 +142,14 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
             Err(found) => problems.merge(found),
         }
     }
-    if !problems.0.is_empty() {
-        return Err(problems.into());
+    if problems.0.is_empty() {
+        Ok(Checked {
+            holds: holds.join(", "),
+            warnings,
+        })
+    } else {
+        Err(problems)
     }
-    for ending in ending {
-        terminal::note(&format!("warning: {ending}"));
-    }
-    terminal::note(&format!(
-        "{}: no problems; {}",
-        file.display(),
-        holds.join(", ")
-    ));
-    Ok(ExitCode::SUCCESS)
 }
 
 fn no_file() -> Problems {

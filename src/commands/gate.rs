@@ -40,11 +40,16 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         OutputFormat::Json => terminal::print_json(&decision)?,
         OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
     }
-    Ok(match decision.outcome {
+    Ok(code(decision.outcome))
+}
+
+/// The exit code of an outcome.
+pub(super) fn code(outcome: Outcome) -> ExitCode {
+    match outcome {
         Outcome::Pass => ExitCode::SUCCESS,
         Outcome::Fail => ExitCode::from(error::NO),
         Outcome::Undecided => ExitCode::from(error::UNDECIDED),
-    })
+    }
 }
 
 /// Stores the decision, and says in it whether it is stored. That it cannot be (a full disk, a store that may only be

@@ -1,5 +1,9 @@
-//! `parity rules`: lists and prints the profiles, and lists the explanations that `accept` takes. It applies none of
-//! them: the configuration does.
+//! `parity rules`: lists and prints the profiles, lists the explanations that `accept` takes, and suggests rules for what a
+//! store has. It applies none of them: the configuration does.
+
+mod adding;
+mod suggest;
+mod trial;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -28,6 +32,8 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
             let about = |word: &Explanation| (word.as_str(), word.meaning());
             table(Explanation::ALL.iter().map(about))
         }
+        RulesCommand::Test(args) => return trial::run(args),
+        RulesCommand::Suggest(args) => return suggest::run(args),
     };
     terminal::print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -105,7 +105,7 @@ impl Layers {
     }
 
     /// Rules and known differences that end within a week, a sentence each.
-    pub(crate) fn ends_soon(&self, now: Timestamp) -> Vec<String> {
+    pub(crate) fn ends_soon(&self, now: Timestamp) -> Vec<Problem> {
         let entries = self.known.iter().filter_map(|entry| {
             let id = entry.text(&known::ID).unwrap_or_default();
             let origin = entry.origin_of(&known::EXPIRES);
@@ -124,7 +124,7 @@ impl Layers {
     }
 
     /// The rules among them.
-    pub(crate) fn rules_end_soon(&self, now: Timestamp) -> Vec<String> {
+    pub(crate) fn rules_end_soon(&self, now: Timestamp) -> Vec<Problem> {
         let rules = self.rules.iter().filter_map(|rule| {
             let (config, origin) = (&rule.config, rule.origin_of("expires"));
             ending("rule", &config.id, config.expires.as_deref(), &origin, now)
@@ -140,14 +140,15 @@ fn ending(
     expires: Option<&str>,
     origin: &Origin,
     now: Timestamp,
-) -> Option<String> {
+) -> Option<Problem> {
     let text = expires?;
     ends_soon(first_moment(text).ok(), now).then(|| {
-        format!(
-            "{origin}: {what} `{}` expires on {}, within a week: decide anew, or what it covers counts from then on",
+        let message = format!(
+            "{what} `{}` expires on {}, within a week: decide anew, or what it covers counts from then on",
             visible(id),
             visible(text)
-        )
+        );
+        Problem::new(origin.clone(), message)
     })
 }
 

@@ -42,6 +42,23 @@ impl Layers {
         None
     }
 
+    /// What rules of the file say that excuse so much that little is left to compare: none of it is a mistake for certain.
+    pub(crate) fn broad_rules(&self) -> Vec<Problem> {
+        let broad = self.rules.iter().filter_map(|entry| {
+            let what = entry.config.excuses_everything()?;
+            let message = format!("rule `{}` excuses {what}", entry.config.id);
+            let hint = match &entry.config.route {
+                Some(route) => format!(
+                    "on {route} a wrong value is never found there; name the fields that may differ"
+                ),
+                None => "on no route a wrong value is found there; name the fields that may differ"
+                    .to_owned(),
+            };
+            Some(Problem::new(entry.origin_of("path"), message).hint(hint))
+        });
+        broad.collect()
+    }
+
     fn profiles(&mut self) -> Vec<Profile> {
         let mut profiles = Vec::new();
         for name in self.list(&top::PROFILES) {

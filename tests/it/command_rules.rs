@@ -1,6 +1,8 @@
 //! `parity rules`, and profiles where they are used.
 
 use crate::support::process::Place;
+use crate::support::service::{Answer, Service};
+use crate::support::wait_for;
 
 #[test]
 fn profiles_are_listed_and_printed_as_rules_that_can_be_copied() {
@@ -102,4 +104,61 @@ fn every_word_that_accept_takes_is_listed_with_its_meaning() {
         assert_eq!(ended.code, expected, "{word}: {}", ended.stderr);
     }
     assert!(list.lines().count() > 20);
+}
+
+#[test]
+fn rules_that_excuse_everything_are_warned_of_with_their_line() {
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"all\"\npath = \"/**\"\naction = \"ignore\"\n\n[[rule]]\nid = \"heads\"\npart = \"header\"\npath = \"*\"\naction = \"ignore\"\n\n[[rule]]\nid = \"one\"\npath = \"/**/at\"\naction = \"ignore\"\n",
+    );
+    let check = place.run(&["config", "check"]);
+    assert_eq!(check.code, 0, "{}", check.stderr);
+    for told in [
+        "warning: parity.toml:3:1: rule `all` excuses everything in a body",
+        "warning: parity.toml:9:1: rule `heads` excuses every header",
+        "no problems, 2 warnings",
+    ] {
+        assert!(check.stderr.contains(told), "{told}: {}", check.stderr);
+    }
+    assert!(!check.stderr.contains("`one`"), "{}", check.stderr);
+}
+
+#[test]
+fn a_rule_that_had_the_chance_and_excused_nothing_is_listed_with_since_when() {
+    let place = Place::new();
+    let legacy = Service::json(r#"{"at":1,"b":2}"#);
+    let candidate = Service::start(|_| Answer::json(r#"{"at":2,"b":2}"#));
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"used\"\npath = \"/at\"\naction = \"ignore\"\n\n[[rule]]\nid = \"slip\"\npath = \"/bb\"\naction = \"ignore\"\n\n[[rule]]\nid = \"elsewhere\"\nroute = \"GET /never\"\npath = \"/b\"\naction = \"ignore\"\n",
+    );
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/a");
+    mirror.settled(1);
+    // The text of the rules may come into the store after the counts.
+    let page = wait_for("the text of the rules", || {
+        let page = mirror.ask("/").text();
+        page.contains("idle-rules").then_some(page)
+    });
+    assert!(page.contains("<td>slip</td>"), "{page}");
+    mirror.stop();
+    let document = place.run(&["report", "--output", "json"]).json();
+    let idle = document["idle_rules"].as_array().expect("a list");
+    assert_eq!(idle.len(), 1, "{idle:?}");
+    assert_eq!(
+        (&idle[0]["id"], &idle[0]["compared"]),
+        (&"slip".into(), &1.into())
+    );
+    assert!(
+        idle[0]["since"]
+            .as_str()
+            .is_some_and(|since| since.ends_with('Z'))
+    );
+    let text = place.run(&["report"]).stdout;
+    assert!(
+        text.contains("RULES THAT EXCUSED NOTHING\n  slip  in 1 compared request since "),
+        "{text}"
+    );
 }

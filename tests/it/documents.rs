@@ -5,8 +5,10 @@ use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, KnownList, Mismat
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
+use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::terms::Terms;
+use parity_schemas::trial::RulesTrial;
 use parity_schemas::watermark::Watermark;
 use serde_json::Value;
 
@@ -60,6 +62,14 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "known.v1.json",
         &schemars::schema_for!(KnownList).to_value(),
+    );
+    check(
+        "suggested.v1.json",
+        &schemars::schema_for!(Suggestions).to_value(),
+    );
+    check(
+        "rules_test.v1.json",
+        &schemars::schema_for!(RulesTrial).to_value(),
     );
     check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(

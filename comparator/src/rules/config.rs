@@ -390,5 +390,7 @@ pub fn tables(item: &Item) -> Option<Vec<(&dyn TableLike, Option<usize>)>> {
     }
 }
 
+mod written;
+
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 //! evidence of both is never mixed. [`PROFILES`] are rules that come with the program.
 
 mod action;
+mod broad;
 mod compile;
 pub mod config;
 mod edit;

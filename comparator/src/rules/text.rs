@@ -18,6 +18,11 @@ pub enum Rehashed {
 }
 
 impl Rules {
+    /// What each of them says.
+    pub fn texts(&self) -> impl Iterator<Item = &RuleText> {
+        self.all.iter().map(|rule| &rule.text)
+    }
+
     /// The text of these rules, with all that their hash covers.
     pub(crate) fn text(&self) -> RulesText {
         let deciding = self
@@ -77,6 +82,13 @@ fn compiled(text: &RulesText) -> Result<Rules, String> {
     })
 }
 
+impl RuleConfig {
+    /// What it says, as a document has it.
+    pub fn text(&self) -> RuleText {
+        of(self)
+    }
+}
+
 /// What a rule says.
 pub(super) fn of(config: &RuleConfig) -> RuleText {
     let config = config.clone();
@@ -99,6 +111,16 @@ pub(super) fn of(config: &RuleConfig) -> RuleText {
         reason: config.reason,
         owner: config.owner,
         expires: config.expires,
+    }
+}
+
+impl From<&RuleText> for RuleConfig {
+    fn from(text: &RuleText) -> Self {
+        let expires = text.expires.clone();
+        Self {
+            expires,
+            ..config(text)
+        }
     }
 }
 

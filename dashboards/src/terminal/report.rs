@@ -16,7 +16,7 @@ use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
 use crate::view::words::{
-    elapsed, grouped, percent, rate, sentence, sentences, shown, targets_line, version,
+    elapsed, grouped, percent, plural, rate, sentence, sentences, shown, targets_line, version,
 };
 use crate::view::{Decided, ReportView, not_compared};
 
@@ -190,15 +190,28 @@ fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Re
     Ok(())
 }
 
+/// Rules without a hit that are listed: a profile may have a dozen, most of which a service never needs.
+const MAX_IDLE_RULES: usize = 20;
+
 fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
-    if report.rules.is_empty() {
-        return Ok(());
+    if !report.rules.is_empty() {
+        writeln!(out, "\n{}", styled(BOLD, "EXCUSED BY RULES"))?;
     }
-    writeln!(out, "\n{}", styled(BOLD, "EXCUSED BY RULES"))?;
     for rule in &report.rules {
         writeln!(out, "{:>6} × {}", grouped(rule.hits), shown(&rule.id))?;
     }
-    Ok(())
+    if !report.idle_rules.is_empty() {
+        writeln!(out, "\n{}", styled(BOLD, "RULES THAT EXCUSED NOTHING"))?;
+    }
+    for rule in report.idle_rules.iter().take(MAX_IDLE_RULES) {
+        let requests = plural(rule.compared, "compared request", "compared requests");
+        let id = shown(&rule.id);
+        writeln!(out, "  {id}  in {requests} since {}", rule.since)?;
+    }
+    match report.idle_rules.len().saturating_sub(MAX_IDLE_RULES) {
+        0 => Ok(()),
+        more => writeln!(out, "  … and {more} more; --output json has all"),
+    }
 }
 
 /// Says how many requests have no outcome, if any. Once no request is in progress, there are none.

@@ -3,6 +3,7 @@
 //! Read separately, the counts and the decision could be of two different times. So whatever shows both calls [`decided`].
 //! The gate, which waits until its evidence is complete, calls [`settled`](super::settled()).
 
+use super::idle;
 use super::listing::Listing;
 use crate::question::Question;
 use parity_comparator::decision::{self, Asked};
@@ -48,12 +49,8 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
         // A report is passed on like a decision, so a secret in a reason must not come into it.
         left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
     }
-    let mut standing = Standing {
-        complete_until: report.complete_until,
-        watermarks: report.watermarks.clone(),
-    };
-    standing.take_for_gone(&question.gone, Timestamp::now());
-    standing.expect(&question.expected);
+    let standing = standing(question, &report);
+    report.idle_rules = idle::rules(reader, &report)?;
     let evidence = report.evidence();
     let found = (evidence.as_ref(), instead.as_ref());
     let (decision, absent) = decide(question, found, &standing);
@@ -66,6 +63,17 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
         listing,
         absent,
     })
+}
+
+/// How far the evidence of a report is complete.
+pub(super) fn standing(question: &Question, report: &Report) -> Standing {
+    let mut standing = Standing {
+        complete_until: report.complete_until,
+        watermarks: report.watermarks.clone(),
+    };
+    standing.take_for_gone(&question.gone, Timestamp::now());
+    standing.expect(&question.expected);
+    standing
 }
 
 /// Decides now on what was found: the evidence, or what is recorded instead, which the reason then names.

@@ -23,6 +23,7 @@ use parity_schemas::report::{CauseReport, GroupReport, Member, Report};
 use self::causes::{Cause, causes, rest};
 use self::folded::{entry, fold, members};
 
+pub(super) use self::folded::split;
 pub(crate) use self::folded::{Folded, Place};
 
 /// The groups of a report as they are listed: everything the gravest first, then the most frequent.

@@ -440,6 +440,7 @@ impl Sums {
             noise: Vec::new(),
             known: Vec::new(),
             rules,
+            idle_rules: Vec::new(),
         })
     }
 }

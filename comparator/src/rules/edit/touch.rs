@@ -8,7 +8,7 @@ use parity_schemas::side::CUT_MARK;
 use parity_schemas::verdict::{Kind, Part};
 
 use crate::rules::reach::Place;
-use crate::rules::{Action, Rule};
+use crate::rules::{Action, Rule, Rules};
 
 impl Rule {
     /// Whether it makes every finding of a group equal. `named` as in [`Place::of`].
@@ -98,6 +98,60 @@ impl Rule {
             Action::Ignore => place.may_be_within(&self.pattern),
             _ if kind == Kind::Decode => false,
             _ => accepts && place.may_be(&self.pattern),
+        }
+    }
+}
+
+impl Rules {
+    /// Whether one of the rules makes every finding of a group equal, whatever its values are. It is known of more rules
+    /// than an edit may rely on: of lists in any order, and of headers, of which it also counts how all else is compared.
+    pub(crate) fn surely_excuse(&self, group: &GroupEvidence) -> bool {
+        let excuses = |rule: &&Rule| {
+            rule.is_for(&group.route) && (rule.excuses(group, false) || rule.meets(group))
+        };
+        self.all.iter().any(|rule| excuses(&rule))
+    }
+
+    /// Whether one of the rules may make a finding of a group equal.
+    pub(crate) fn may_reach(&self, group: &GroupEvidence) -> bool {
+        let may = |rule: &Rule| {
+            let of_route = rule.is_for(&group.route) || group.route == OTHER;
+            of_route && (rule.may_touch(group, true, true) || rule.may_pair_anew(group))
+        };
+        self.all.iter().any(may)
+    }
+}
+
+impl Rule {
+    fn is_for(&self, route: &str) -> bool {
+        self.route.as_deref().is_none_or(|own| own == route)
+    }
+
+    /// Whether it changes which elements meet at the place of a group.
+    fn may_pair_anew(&self, group: &GroupEvidence) -> bool {
+        let place = Place::of(&group.group.pattern, true);
+        matches!(self.action, Action::Unordered | Action::Key(_))
+            && self.part == group.group.part
+            && (self.part != Part::Body || place.may_be_within(&self.pattern))
+    }
+
+    fn meets(&self, group: &GroupEvidence) -> bool {
+        let group = &group.group;
+        if self.part != group.part {
+            return false;
+        }
+        match (self.part, &self.action) {
+            (Part::Header | Part::Trailer, Action::Accept(..)) => {
+                let near = group.explanation;
+                group.kind == Kind::Value
+                    && self.pattern.covers_header(&group.pattern)
+                    && near.is_some_and(|near| self.action.accepts(Kind::Value, near))
+            }
+            (Part::Body, Action::Unordered) => {
+                group.kind == Kind::Order
+                    && Place::of(&group.pattern, false).is_surely(&self.pattern)
+            }
+            _ => false,
         }
     }
 }

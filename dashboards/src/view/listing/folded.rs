@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use parity_comparator::causes::{Bounds, Counted, Exchanges};
+use parity_comparator::suggest::Seen;
 use parity_schemas::known::KnownState;
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::recheck::{ClassCounts, add_counts};
@@ -104,6 +105,18 @@ fn is_repeated(pattern: &str) -> bool {
 pub(super) fn members(entries: &[Folded]) -> Vec<Vec<Member<'_>>> {
     let groups = entries.iter().map(|folded| &folded.group);
     groups.map(|group| group.members().collect()).collect()
+}
+
+/// Each group of an entry on its own.
+pub(crate) fn split(folded: &Folded) -> impl Iterator<Item = Seen> {
+    let members = folded.group.members().zip(&folded.folds);
+    members.filter_map(|(member, fold)| {
+        Some(Seen {
+            group: entry(&[member])?,
+            fingerprints: fold.fingerprints.clone(),
+            at_most: fold.findings(),
+        })
+    })
 }
 
 /// Groups with the same exchanges as one entry; `None` if there are none.

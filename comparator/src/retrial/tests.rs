@@ -1,0 +1,151 @@
+//! Records of two answers, under rules and what becomes of each difference.
+
+use std::borrow::Cow;
+
+use parity_schemas::record::Sample;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Side;
+
+use super::*;
+use crate::rules::config::parse;
+
+fn rules(text: &str) -> Arc<Rules> {
+    let rules = parse(text).expect("TOML");
+    Arc::new(Rules::compile(&rules, Timestamp::default()).expect("rules"))
+}
+
+fn message(body: &str) -> RecordedMessage {
+    RecordedMessage {
+        headers: vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("content-encoding".to_owned(), "gzip".to_owned()),
+            ("content-length".to_owned(), "7".to_owned()),
+        ],
+        body: body.to_owned(),
+        body_bytes: body.len() as u64,
+        body_cut: false,
+    }
+}
+
+/// The record of two answers; each finding is a group of its own, named by its path.
+fn recorded(legacy: &str, candidate: &str) -> Mismatch {
+    let mut mismatch = Mismatch {
+        route: "GET /a".to_owned(),
+        method: "GET".to_owned(),
+        legacy_status: 200,
+        candidate_status: 200,
+        sample: Some(Sample {
+            request: message(""),
+            legacy: message(legacy),
+            candidate: message(candidate),
+        }),
+        ..Mismatch::default()
+    };
+    let none = rules("");
+    let mut retrial = Retrial::new(Arc::clone(&none), none);
+    let [found, _] = retrial.compared(&mismatch).expect("it is stored whole");
+    let shown = |side: &Side| side.shown().map(Cow::into_owned);
+    mismatch.findings = found
+        .findings
+        .iter()
+        .map(|finding| RecordedFinding {
+            fingerprint: finding.path.clone(),
+            part: finding.part,
+            path: finding.path.clone(),
+            candidate_path: None,
+            pattern: finding.pattern.clone(),
+            kind: finding.kind,
+            legacy: shown(&finding.legacy),
+            candidate: shown(&finding.candidate),
+            explanation: finding.explanation,
+            text_diff: None,
+        })
+        .collect();
+    mismatch
+}
+
+#[test]
+fn examples_are_told_by_their_values_and_not_at_all_where_these_are_missing() {
+    let near = "[[rule]]\nid=\"n\"\npath=\"/x\"\naction=\"tolerance\"\nabsolute=\"0.01\"\n";
+    let any_order = "[[rule]]\nid=\"o\"\npath=\"/x\"\naction=\"unordered\"\n";
+    let parts = "[[rule]]\nid=\"p\"\npath=\"/x\"\naction=\"parts\"\npattern='in (.*) ms'\n";
+    for (rule, legacy, candidate, path, expected) in [
+        (near, r#"{"x":10.1}"#, r#"{"x":10.105}"#, "/x", Told::Equal),
+        (near, r#"{"x":10.1}"#, r#"{"x":10.2}"#, "/x", Told::Differs),
+        (
+            near,
+            r#"{"x":1.1,"y":1}"#,
+            r#"{"x":1.105,"y":2}"#,
+            "/x",
+            Told::Equal,
+        ),
+        (
+            near,
+            r#"{"x":1.1,"y":1}"#,
+            r#"{"x":1.105,"y":2}"#,
+            "/y",
+            Told::Differs,
+        ),
+        (
+            any_order,
+            r#"{"x":[1,2,3]}"#,
+            r#"{"x":[3,2,1]}"#,
+            "/x",
+            Told::Equal,
+        ),
+        // What was an element at its place is a lost one elsewhere.
+        (
+            any_order,
+            r#"{"x":[1,2,3]}"#,
+            r#"{"x":[1,2,4]}"#,
+            "/x/2",
+            Told::Differs,
+        ),
+        // Two hashes are no text.
+        (
+            parts,
+            r#"{"x":"in hmac:aa ms"}"#,
+            r#"{"x":"in hmac:bb ms"}"#,
+            "/x",
+            Told::CannotTell,
+        ),
+        (
+            near,
+            r#"{"x":1}"#,
+            r#"{"x":2}"#,
+            "/no-such",
+            Told::CannotTell,
+        ),
+    ] {
+        let mismatch = recorded(legacy, candidate);
+        let told =
+            |mismatch: &Mismatch| Retrial::new(rules(""), rules(rule)).example(mismatch, path);
+        assert_eq!(
+            told(&mismatch),
+            expected,
+            "{rule} {legacy} {candidate} {path}"
+        );
+        let mut cut = mismatch.clone();
+        cut.sample.as_mut().expect("a sample").candidate.body_cut = true;
+        let without = Mismatch {
+            sample: None,
+            ..mismatch.clone()
+        };
+        let more = Mismatch {
+            findings_cut: true,
+            ..mismatch.clone()
+        };
+        let mut other = mismatch.clone();
+        // The stored bodies do not show what was found: they were redacted, or recorded in another format.
+        other.sample.as_mut().expect("a sample").candidate = message(legacy);
+        let mut split = mismatch;
+        let sample = split.sample.as_mut().expect("a sample");
+        sample
+            .legacy
+            .headers
+            .push(("x-a".to_owned(), "1\r\n\r\n{}".to_owned()));
+        for unknown in [cut, without, more, other, split] {
+            assert_eq!(told(&unknown), Told::CannotTell, "{rule} {path}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Rules that a person may take over: for what differs in a known way, the fewest rules that excuse just that.
+//!
+//! A suggestion is derived from groups, not from values: place, kind and explanation. So it names an explanation, and never
+//! ignores a place: a value that nothing explains stays a difference at each place of each suggestion. What has no explanation
+//! gets no rule at all, nor has a field that is lost or new, another status code, or an explanation that other mismatches at the
+//! same place contradict. `tests` ask the comparator: each suggestion excuses what it covers, and not what is planted beside it.
+//!
+//! The rules are the [causes](crate::causes) of what is explained, so that few say much. A cause becomes a rule for more places
+//! than were seen only where [`Nature::may_be_anywhere`] says so, and where no group is in reach that must stay.
+
+mod nature;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use parity_schemas::evidence::GroupEvidence;
+use parity_schemas::report::GroupReport;
+use parity_schemas::route::OTHER;
+use parity_schemas::suggested::{SuggestedRule, Unruled};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Explanation, Kind, Part};
+use parity_schemas::visible::visible;
+use sha2::{Digest, Sha256};
+
+use self::nature::Nature;
+use crate::causes::{Bounds, Counted, Exchanges, Place, Shared, causes};
+use crate::rules::{RuleConfig, Rules};
+
+/// Fewer groups do not justify a rule that holds at any place.
+const MIN_ANYWHERE: usize = 3;
+/// Bytes of the hash in an id: enough to tell the rules of one file apart, short enough to be read out.
+const ID_HASH_BYTES: usize = 3;
+/// Longest piece of a path in an id.
+const MAX_ID_PLACE: usize = 40;
+
+/// Groups that differ only in their shape, which count.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// All of them as one; what it coincides with is a `Seen` of its own.
+    pub group: GroupReport,
+    /// Their names.
+    pub fingerprints: Vec<String>,
+    /// Mismatches, at most: one may have several of them.
+    pub at_most: u64,
+}
+
+/// What is suggested.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Suggested {
+    /// Without owner and expiry, which are up to the user. What is harmless first, then what covers most.
+    pub rules: Vec<SuggestedRule>,
+    /// What gets none: the gravest first, then the most frequent.
+    pub unruled: Vec<Unruled>,
+}
+
+/// What a rule says, but for its route: the order keeps suggestions stable.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Draft {
+    part: Part,
+    path: String,
+    kind: Kind,
+    explanation: Option<Explanation>,
+}
+
+/// Suggests rules for the groups that count.
+pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
+    let counted: Vec<GroupEvidence> = seen.iter().map(counted).collect();
+    let mut refused: BTreeMap<usize, &'static str> = BTreeMap::new();
+    let mut open: Vec<usize> = Vec::new();
+    for (index, of) in seen.iter().enumerate() {
+        match nature::why_none(&of.group) {
+            Some(why) => {
+                refused.insert(index, why);
+            }
+            None => open.push(index),
+        }
+    }
+    let work = Work {
+        seen,
+        counted: &counted,
+        refused: refused.keys().copied().collect(),
+        exchanges,
+    };
+    let mut rules = Vec::new();
+    let mut covered: BTreeSet<usize> = BTreeSet::new();
+    for (draft, members) in work.drafts(&open) {
+        let members: Vec<usize> = members
+            .into_iter()
+            .filter(|index| !covered.contains(index))
+            .collect();
+        if let Some((rule, members)) = work.rule(&draft, members) {
+            covered.extend(members);
+            rules.push(rule);
+        }
+    }
+    // What a general rule cannot say is said at its own place, and else not at all.
+    let mut alone: BTreeMap<Draft, Vec<usize>> = BTreeMap::new();
+    for index in open.iter().filter(|index| !covered.contains(index)) {
+        alone
+            .entry(Draft::at(&seen[*index].group))
+            .or_default()
+            .push(*index);
+    }
+    for (draft, members) in alone {
+        if let Some((rule, members)) = work.rule(&draft, members) {
+            covered.extend(members);
+            rules.push(rule);
+        }
+    }
+    for index in open {
+        if !covered.contains(&index) {
+            refused.insert(
+                index,
+                "no rule can name its place and nothing else that must stay a difference",
+            );
+        }
+    }
+    rules.sort_by_key(|rule| {
+        let order = (rule.effect, Reverse(rule.at_least));
+        (order, rule.rule.path.clone(), rule.rule.id.clone())
+    });
+    let mut unruled: Vec<(&GroupReport, Unruled)> = refused
+        .into_iter()
+        .map(|(index, why)| (&seen[index].group, unruled(&seen[index], why)))
+        .collect();
+    unruled.sort_by(|(one, _), (other, _)| one.order(other));
+    Suggested {
+        rules,
+        unruled: unruled.into_iter().map(|(_, unruled)| unruled).collect(),
+    }
+}
+
+fn counted(of: &Seen) -> GroupEvidence {
+    let mut members = of.group.members();
+    let itself = members.next().map(|member| member.counted());
+    itself.expect("the first member is the group itself")
+}
+
+fn unruled(of: &Seen, why: &str) -> Unruled {
+    let group = &of.group;
+    Unruled {
+        route: group.route.clone(),
+        part: group.part,
+        pattern: group.pattern.clone(),
+        kind: group.kind,
+        severity: group.severity,
+        explanation: group.explanation,
+        count: group.count,
+        fingerprints: of.fingerprints.clone(),
+        why: why.to_owned(),
+    }
+}
+
+impl Draft {
+    /// For just the place of a group.
+    fn at(group: &GroupReport) -> Self {
+        Self {
+            part: group.part,
+            path: group.pattern.clone(),
+            kind: group.kind,
+            explanation: group.explanation,
+        }
+    }
+
+    fn config(&self, route: Option<&str>) -> RuleConfig {
+        let action = match self.explanation {
+            Some(_) => "accept",
+            None => "unordered",
+        };
+        let words = self.explanation.map(|word| word.as_str().to_owned());
+        let mut config = RuleConfig {
+            route: route.map(str::to_owned),
+            part: (self.part != Part::Body).then(|| self.part.to_string()),
+            kind: words.as_ref().map(|_| self.kind.to_string()),
+            explanations: words.into_iter().collect(),
+            ..RuleConfig::new("", &self.path, action)
+        };
+        config.id = self.id(&config);
+        config
+    }
+
+    /// Follows from what the rule says, so that it is never suggested twice under two names.
+    fn id(&self, config: &RuleConfig) -> String {
+        let hash = Sha256::digest(config.to_toml().as_bytes());
+        let what = self.explanation.map_or("any_order", Explanation::as_str);
+        let mut place: String = self
+            .path
+            .rsplit('/')
+            .find(|segment| !segment.is_empty() && !segment.starts_with('*'))
+            .unwrap_or("anywhere")
+            .chars()
+            .map(|character| match character {
+                'a'..='z' | '0'..='9' => character,
+                'A'..='Z' => character.to_ascii_lowercase(),
+                _ => '-',
+            })
+            .take(MAX_ID_PLACE)
+            .collect();
+        if self.path.is_empty() {
+            "body".clone_into(&mut place);
+        }
+        let hash = crate::hex::encode(&hash[..ID_HASH_BYTES]);
+        format!("{}-{place}-{hash}", what.replace('_', "-"))
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::of(self.kind, self.explanation)
+    }
+}
+
+struct Work<'a> {
+    seen: &'a [Seen],
+    counted: &'a [GroupEvidence],
+    /// What must stay a difference.
+    refused: HashSet<usize>,
+    exchanges: &'a Exchanges<'a>,
+}
+
+impl Work<'_> {
+    /// General rules and the groups that each of them is for, the one that covers most first.
+    fn drafts(&self, open: &[usize]) -> Vec<(Draft, Vec<usize>)> {
+        let groups: Vec<&GroupReport> = open.iter().map(|index| &self.seen[*index].group).collect();
+        let mut drafts = Vec::new();
+        for cause in causes(&groups) {
+            let members = cause.members.iter().map(|(entry, _)| open[*entry]);
+            let members: Vec<usize> = members.collect();
+            match cause.shared {
+                Shared::Place {
+                    part,
+                    place,
+                    kind,
+                    explanation,
+                    ..
+                } => {
+                    let path = match place {
+                        Place::Exact(path) => path.to_owned(),
+                        Place::Ending(..) | Place::Under(_) => place.to_string(),
+                    };
+                    let draft = Draft {
+                        part,
+                        path,
+                        kind,
+                        explanation,
+                    };
+                    drafts.push((draft, members));
+                }
+                Shared::Explanation(explanation, kind, _) => {
+                    let bodies = members.into_iter();
+                    let bodies: Vec<usize> = bodies
+                        .filter(|index| self.seen[*index].group.part == Part::Body)
+                        .collect();
+                    let draft = Draft {
+                        part: Part::Body,
+                        path: "/**".to_owned(),
+                        kind,
+                        explanation: Some(explanation),
+                    };
+                    if draft.nature().may_be_anywhere && bodies.len() >= MIN_ANYWHERE {
+                        drafts.push((draft, bodies));
+                    }
+                }
+                Shared::Status(..) => {}
+            }
+        }
+        drafts
+    }
+
+    /// The rule of a draft with the groups that it excuses for sure; `None` if there are none, or if it could excuse what must
+    /// stay.
+    fn rule(&self, draft: &Draft, members: Vec<usize>) -> Option<(SuggestedRule, Vec<usize>)> {
+        let routes = |members: &[usize]| -> BTreeSet<&str> {
+            let routes = members.iter();
+            routes
+                .map(|index| self.seen[*index].group.route.as_str())
+                .collect()
+        };
+        let config = |members: &[usize]| {
+            let routes = routes(members);
+            let only = routes.first().filter(|_| routes.len() == 1);
+            draft.config(only.copied())
+        };
+        let compiled = |config: &RuleConfig| {
+            let rules = Rules::compile(std::slice::from_ref(config), Timestamp::default());
+            rules.ok()
+        };
+        let rules = compiled(&config(&members))?;
+        let is_met = |rules: &Rules, index: usize| rules.surely_excuse(&self.counted[index]);
+        let members: Vec<usize> = members
+            .into_iter()
+            .filter(|index| is_met(&rules, *index))
+            .collect();
+        if members.is_empty() {
+            return None;
+        }
+        let mut config = config(&members);
+        let rules = compiled(&config)?;
+        let nature = draft.nature();
+        // What has the same explanation by chance, or follows from another status code, must not be in reach.
+        let is_reached = |index: &usize| {
+            let group = &self.seen[*index].group;
+            let by_name = group.explanation.is_some() && group.explanation == draft.explanation;
+            by_name && rules.may_reach(&self.counted[*index])
+        };
+        if self.refused.iter().any(is_reached) {
+            return None;
+        }
+        let routes: Vec<String> = routes(&members).into_iter().map(str::to_owned).collect();
+        config.reason = Some(format!("suggested: {}", nature.meaning));
+        let covered: HashSet<usize> = members.iter().copied().collect();
+        let ignored = compiled(&RuleConfig {
+            action: "ignore".to_owned(),
+            explanations: Vec::new(),
+            kind: None,
+            ..config.clone()
+        });
+        let exceptions = ignored.map_or(0, |ignored| {
+            let others = (0..self.seen.len()).filter(|index| !covered.contains(index));
+            // One that a rule excuses is one of another suggestion.
+            let others = others.filter(|index| !is_met(&rules, *index));
+            others.filter(|index| is_met(&ignored, *index)).count() as u64
+        });
+        let Bounds { at_least, at_most } = self.bounds(&members);
+        let first = members
+            .iter()
+            .max_by_key(|index| self.seen[**index].group.count);
+        let example = first.and_then(|index| self.seen[*index].group.example.clone());
+        let names = members.iter();
+        let rule = SuggestedRule {
+            effect: nature.effect,
+            reach: nature.reach(draft, config.route.as_deref()),
+            rule: config.text(),
+            at_least,
+            at_most,
+            routes,
+            fingerprints: names
+                .flat_map(|index| self.seen[*index].fingerprints.clone())
+                .collect(),
+            exceptions,
+            example,
+        };
+        Some((rule, members))
+    }
+
+    fn bounds(&self, members: &[usize]) -> Bounds {
+        self.exchanges.bounds(members.iter().map(|index| {
+            let of = &self.seen[*index];
+            Counted {
+                route: &of.group.route,
+                codes: (of.group.legacy_status, of.group.candidate_status),
+                fingerprints: &of.fingerprints,
+                bounds: Bounds {
+                    at_least: of.group.count,
+                    at_most: of.at_most,
+                },
+            }
+        }))
+    }
+}
+
+/// Whether a rule can name it as a reader sees it.
+fn can_be_named(group: &GroupReport) -> bool {
+    group.route != OTHER
+        && visible(&group.pattern) == group.pattern
+        && visible(&group.route) == group.route
+}
+
+#[cfg(test)]
+mod tests;

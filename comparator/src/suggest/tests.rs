@@ -1,0 +1,371 @@
+//! Asks the comparator: a suggestion makes what it covers equal, and leaves a wrong value at the same place a difference.
+
+use std::sync::Arc;
+
+use http::Method;
+use parity_schemas::known::KnownState;
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
+use parity_schemas::suggested::Effect;
+use parity_schemas::verdict::{Finding, Verdict};
+use uuid::Uuid;
+
+use super::*;
+use crate::message::read_answer;
+use crate::{AnswerPair, Comparator, Comparison, Limits};
+
+fn compare(rules: &[RuleConfig], route: &str, legacy: &str, candidate: &str) -> Comparison {
+    let rules = Rules::compile(rules, Timestamp::default()).expect("suggestions compile");
+    let [legacy, candidate] = [legacy, candidate].map(|text| {
+        let (head, body) = text.split_once("\n\n").unwrap_or(("", text));
+        let code = if head.is_empty() { "200" } else { head.split('\n').next().unwrap_or("") };
+        let fields: Vec<&str> = head.lines().skip(1).collect();
+        let fields = [fields.join("\r\n").as_str(), ""].join(if fields.is_empty() { "" } else { "\r\n" });
+        let answer = format!(
+            "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\n{fields}content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        read_answer(answer.as_bytes()).expect("an answer")
+    });
+    Comparator::new(Arc::new(rules), Limits::default()).explain_answers(AnswerPair {
+        route,
+        method: &Method::GET,
+        request: None,
+        time: Timestamp::default(),
+        legacy: &legacy,
+        candidate: &candidate,
+        asked_together: false,
+    })
+}
+
+fn seen(route: &str, codes: (u16, u16), finding: &Finding) -> Seen {
+    let name = format!(
+        "{route} {} {} {:?}",
+        finding.pattern, finding.kind, finding.explanation
+    );
+    Seen {
+        fingerprints: vec![name.clone()],
+        at_most: 3,
+        group: GroupReport {
+            fingerprint: name,
+            state: KnownState::New,
+            route: route.to_owned(),
+            part: finding.part,
+            pattern: finding.pattern.clone(),
+            kind: finding.kind,
+            severity: parity_schemas::severity::Severity::of(
+                finding.part,
+                finding.kind,
+                finding.explanation,
+                codes,
+            ),
+            explanation: finding.explanation,
+            shape: String::new(),
+            against: 0,
+            legacy_status: codes.0,
+            candidate_status: codes.1,
+            count: 3,
+            classes: ClassCounts::new(),
+            evidence: EvidenceCounts::new(),
+            first_seen: Timestamp::default(),
+            last_seen: Timestamp::default(),
+            example_id: Uuid::nil(),
+            example: None,
+            also: Vec::new(),
+        },
+    }
+}
+
+/// The groups of what differs on each of these routes.
+fn seen_on(routes: &[&str], legacy: &str, candidate: &str) -> Vec<Seen> {
+    let code = |text: &str| {
+        text.get(..3)
+            .and_then(|code| code.parse().ok())
+            .unwrap_or(200)
+    };
+    let mut all: Vec<Seen> = Vec::new();
+    for route in routes {
+        for finding in compare(&[], route, legacy, candidate).findings {
+            let seen = seen(route, (code(legacy), code(candidate)), &finding);
+            if all
+                .iter()
+                .all(|other| other.fingerprints != seen.fingerprints)
+            {
+                all.push(seen);
+            }
+        }
+    }
+    all
+}
+
+fn suggested(seen: &[Seen]) -> Suggested {
+    suggest(seen, &Exchanges::of(&[], []))
+}
+
+/// The rules as a file has them, read again.
+fn configs(suggested: &Suggested) -> Vec<RuleConfig> {
+    let rules = suggested.rules.iter();
+    let texts: Vec<String> = rules
+        .map(|one| format!("[[rule]]\n{}", RuleConfig::from(&one.rule).to_toml()))
+        .collect();
+    crate::rules::config::parse(&texts.join("\n")).expect("it is read")
+}
+
+/// What differs, and the same with a wrong value planted into it.
+const PLANTED: &[(&str, &str, &str)] = &[
+    (
+        r#"{"x":"2020-01-02T03:04:05.12Z"}"#,
+        r#"{"x":"2020-01-02T03:04:05.120Z"}"#,
+        r#"{"x":"2020-01-02T03:04:06.120Z"}"#,
+    ),
+    (
+        r#"{"x":"2020-01-02T03:04:05.123456Z"}"#,
+        r#"{"x":"2020-01-02T03:04:05.123Z"}"#,
+        r#"{"x":"2020-01-02T03:04:05.124Z"}"#,
+    ),
+    (
+        r#"{"x":"2020-01-02T03:04:05+01:00"}"#,
+        r#"{"x":"2020-01-02T03:04:05Z"}"#,
+        r#"{"x":"2020-01-02T04:04:06Z"}"#,
+    ),
+    (
+        r#"{"x":"PT36H"}"#,
+        r#"{"x":"P1DT12H"}"#,
+        r#"{"x":"P1DT11H"}"#,
+    ),
+    (r#"{"x":"1.10"}"#, r#"{"x":"1.1"}"#, r#"{"x":"1.2"}"#),
+    (
+        r#"{"x":0.1}"#,
+        r#"{"x":0.1000000000000000055511151231257827}"#,
+        r#"{"x":0.2}"#,
+    ),
+    (
+        r#"{"x":0.3}"#,
+        r#"{"x":0.30000000000000004}"#,
+        r#"{"x":0.31}"#,
+    ),
+    (r#"{"x":null}"#, "{}", r#"{"x":0}"#),
+    ("{}", r#"{"x":null}"#, r#"{"x":1}"#),
+    (r#"{"x":null}"#, r#"{"x":[]}"#, r#"{"x":[1]}"#),
+    (r#"{"x":null}"#, r#"{"x":""}"#, r#"{"x":"a"}"#),
+    (r#"{"x":0}"#, "{}", r#"{"x":5}"#),
+    ("{}", r#"{"x":[]}"#, r#"{"x":[0]}"#),
+    (r#"{"x":1}"#, r#"{"x":"1"}"#, r#"{"x":"2"}"#),
+    (
+        r#"{"x":"123e4567-e89b-12d3-a456-426614174000"}"#,
+        r#"{"x":"123E4567-E89B-12D3-A456-426614174000"}"#,
+        r#"{"x":"123E4567-E89B-12D3-A456-426614174001"}"#,
+    ),
+    (r#"{"x":"Paris"}"#, r#"{"x":"PARIS"}"#, r#"{"x":"PARIX"}"#),
+    (r#"{"x":"a b"}"#, r#"{"x":"a  b"}"#, r#"{"x":"a  c"}"#),
+    (
+        r#"{"x":"caf\u00e9"}"#,
+        r#"{"x":"cafe\u0301"}"#,
+        r#"{"x":"cafe"}"#,
+    ),
+    (
+        r#"{"x":"caf\u00e9"}"#,
+        r#"{"x":"caf\u00c3\u00a9"}"#,
+        r#"{"x":"caff"}"#,
+    ),
+    (
+        r#"{"x":"a b/c d"}"#,
+        r#"{"x":"a%20b/c%20d"}"#,
+        r#"{"x":"a%20b/c%20e"}"#,
+    ),
+    (
+        r#"{"x":"a & b"}"#,
+        r#"{"x":"a &amp; b"}"#,
+        r#"{"x":"a &amp; c"}"#,
+    ),
+    (
+        r#"{"x":1577934245}"#,
+        r#"{"x":1577934245000}"#,
+        r#"{"x":1577934246000}"#,
+    ),
+    (r#"{"x":12.5}"#, r#"{"x":1250}"#, r#"{"x":1251}"#),
+    (r#"{"x":12.5}"#, r#"{"x":125}"#, r#"{"x":126}"#),
+    (r#"{"x":2940.2767}"#, r#"{"x":2940.28}"#, r#"{"x":2940.27}"#),
+    (
+        r#"{"x":"a long text that goes on and on"}"#,
+        r#"{"x":"a long text that goes"}"#,
+        r#"{"x":"a long texts that goes"}"#,
+    ),
+    (
+        r#"{"x":"value"}"#,
+        r#"{"x":["value"]}"#,
+        r#"{"x":["other"]}"#,
+    ),
+    (
+        r#"{"x":{"a":1}}"#,
+        r#"{"x":"{\"a\":1}"}"#,
+        r#"{"x":"{\"a\":2}"}"#,
+    ),
+    (
+        r#"{"x":"1.234,56"}"#,
+        r#"{"x":"1,234.56"}"#,
+        r#"{"x":"1,234.57"}"#,
+    ),
+    (
+        r#"{"x":[1,2,3,4]}"#,
+        r#"{"x":[4,3,2,1]}"#,
+        r#"{"x":[4,3,2,9]}"#,
+    ),
+    (
+        r#"{"items":[{"x":null},{"x":null}]}"#,
+        r#"{"items":[{"x":[]},{"x":[]}]}"#,
+        r#"{"items":[{"x":[]},{"x":[7]}]}"#,
+    ),
+    (
+        "200\nx-flag: TRUE\n\n1",
+        "200\nx-flag: true\n\n1",
+        "200\nx-flag: false\n\n1",
+    ),
+];
+
+#[test]
+fn each_suggestion_excuses_what_it_covers_and_nothing_that_is_planted_there() {
+    for (legacy, candidate, planted) in PLANTED {
+        // On one route alone, and on several, where one rule is for all of them.
+        for routes in [&["GET /a"][..], &["GET /a", "GET /b", "GET /c", "GET /d"]] {
+            let seen = seen_on(routes, legacy, candidate);
+            assert!(!seen.is_empty(), "{legacy} {candidate}");
+            let suggested = suggested(&seen);
+            assert!(
+                suggested.unruled.is_empty(),
+                "{legacy} {candidate}: {suggested:?}"
+            );
+            assert_eq!(
+                suggested.rules.len(),
+                1,
+                "{legacy} {candidate}: {suggested:?}"
+            );
+            let rules = configs(&suggested);
+            assert!(rules.iter().all(|rule| rule.action != "ignore"));
+            for route in routes {
+                let covered = compare(&rules, route, legacy, candidate);
+                assert!(
+                    covered.verdict == Verdict::Match,
+                    "{legacy} {candidate} {rules:?}"
+                );
+                let wrong = compare(&rules, route, legacy, planted);
+                assert!(
+                    wrong.verdict == Verdict::Mismatch,
+                    "{legacy} {planted} {rules:?}"
+                );
+            }
+            let elsewhere = compare(&rules, "GET /other", legacy, planted);
+            assert!(
+                elsewhere.verdict == Verdict::Mismatch,
+                "{legacy} {planted} {rules:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_nothing_explains_is_listed_and_never_suggested() {
+    for (legacy, candidate) in [
+        (r#"{"x":1}"#, r#"{"x":3}"#),
+        (r#"{"x":"a"}"#, r#"{"x":"b"}"#),
+        (r#"{"x":1}"#, "{}"),
+        ("{}", r#"{"x":1}"#),
+        (r#"{"x":1}"#, r#"{"x":[5]}"#),
+        (
+            r#"{"id":"2f1c0a9b-7f3e-4d7c-9a55-0d5c0e7b1a11"}"#,
+            r#"{"id":"8a6e0803-ad2c-4c7e-b1a0-5a6b0cde22ff"}"#,
+        ),
+        (
+            r#"{"old":"a value of its own"}"#,
+            r#"{"other":"a value of its own"}"#,
+        ),
+        ("200\nx-a: 1\n\n1", "200\nx-a: 2\n\n1"),
+        ("200\nx-a: 1\n\n1", "200\n\n1"),
+        ("200\nset-cookie: a=1\n\n1", "200\nset-cookie: a=2\n\n1"),
+        // What follows from another status is no matter of its own.
+        ("200\n\n{\"x\":null}", "404\n\n{\"x\":[]}"),
+    ] {
+        let seen = seen_on(&["GET /a", "GET /b", "GET /c"], legacy, candidate);
+        assert!(!seen.is_empty(), "{legacy} {candidate}");
+        let suggested = suggested(&seen);
+        assert!(
+            suggested.rules.is_empty(),
+            "{legacy} {candidate}: {suggested:?}"
+        );
+        assert_eq!(suggested.unruled.len(), seen.len());
+        assert!(suggested.unruled.is_sorted_by_key(|one| one.severity));
+    }
+}
+
+#[test]
+fn many_places_become_one_rule_but_not_where_a_wrong_value_could_pass_for_the_explanation() {
+    let many = |from: &str, to: &str| {
+        let [legacy, candidate] = [from, to].map(|value| {
+            let fields: Vec<String> = (0..5).map(|at| format!("\"f{at}\":{value}")).collect();
+            format!("{{{}}}", fields.join(","))
+        });
+        suggested(&seen_on(&["GET /a"], &legacy, &candidate))
+    };
+    let anywhere = many("null", "[]");
+    assert_eq!(anywhere.rules.len(), 1, "{anywhere:?}");
+    assert_eq!(anywhere.rules[0].rule.path, "/**");
+    assert_eq!(anywhere.rules[0].rule.route.as_deref(), Some("GET /a"));
+    assert_eq!(anywhere.rules[0].fingerprints.len(), 5);
+    let single = many("12.5", "1250");
+    assert_eq!(single.rules.len(), 5, "{single:?}");
+    assert!(
+        single
+            .rules
+            .iter()
+            .all(|one| one.rule.path != "/**" && one.effect == Effect::Lossy)
+    );
+    let times = many("\"2020-01-02T03:04:05.1Z\"", "\"2020-01-02T03:04:05.10Z\"");
+    assert_eq!(times.rules[0].effect, Effect::Harmless);
+}
+
+#[test]
+fn a_rule_does_not_reach_where_the_same_explanation_is_contradicted() {
+    let mut seen = seen_on(
+        &["GET /a"],
+        r#"{"a":null,"b":null,"c":null,"d":null}"#,
+        r#"{"a":[],"b":[],"c":[],"d":[]}"#,
+    );
+    seen[3].group.against = 2;
+    let suggested = suggested(&seen);
+    assert_eq!(suggested.unruled.len(), 1, "{suggested:?}");
+    let rules = configs(&suggested);
+    assert_eq!(rules.len(), 3, "{rules:?}");
+    let one = |field: &str| {
+        let [legacy, candidate] = ["null", "[]"].map(|value| format!("{{\"{field}\":{value}}}"));
+        compare(&rules, "GET /a", &legacy, &candidate).verdict
+    };
+    assert!(one("a") == Verdict::Match && one("d") == Verdict::Mismatch);
+}
+
+#[test]
+fn what_differs_there_in_another_way_is_counted_as_an_exception_and_stays() {
+    let mut seen = seen_on(&["GET /a", "GET /b"], r#"{"at":null}"#, r#"{"at":[]}"#);
+    seen.extend(seen_on(&["GET /a"], r#"{"at":[1]}"#, r#"{"at":{"z":5}}"#));
+    let suggested = suggested(&seen);
+    assert_eq!(
+        (suggested.rules.len(), suggested.unruled.len()),
+        (1, 1),
+        "{suggested:?}"
+    );
+    assert_eq!(suggested.rules[0].exceptions, 1);
+    assert!(
+        suggested.rules[0].reach.contains("on any route"),
+        "{suggested:?}"
+    );
+}
+
+#[test]
+fn hostile_names_make_no_rule() {
+    let hostile = r#"{"a\u202e\n[[rule]]":null}"#;
+    let suggested = suggested(&seen_on(
+        &["GET /a"],
+        hostile,
+        r#"{"a\u202e\n[[rule]]":[]}"#,
+    ));
+    assert!(suggested.rules.is_empty(), "{suggested:?}");
+    assert_eq!(suggested.unruled.len(), 1);
+}

@@ -1,0 +1,260 @@
+//! `parity rules suggest` and `rules test`: from what a store has to rules in a file, by which the same traffic differs in what is
+//! wrong alone.
+
+use serde_json::Value;
+
+use crate::support::process::Place;
+use crate::support::service::{Answer, Service};
+
+/// Routes with the same change of spelling, each with a field of which the value is wrong.
+const ROUTES: [&str; 3] = ["/users", "/orders", "/carts"];
+
+fn legacy() -> Service {
+    Service::json(
+        r#"{"created_at":"2026-03-01T09:30:12.1Z","tags":null,"links":null,"notes":null,"total":5,"extra\n[[rule]]\u202e":"1.10"}"#,
+    )
+}
+
+fn candidate() -> Service {
+    Service::start(|_| {
+        Answer::json(
+            r#"{"created_at":"2026-03-01T09:30:12.100Z","tags":[],"links":[],"notes":[],"total":7,"extra\n[[rule]]\u202e":"1.1"}"#,
+        )
+    })
+}
+
+/// A place with the record of some traffic, and the groups of its report.
+fn recorded(place: &Place, more: &[&str]) -> Vec<String> {
+    let (legacy, candidate) = (legacy(), candidate());
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), more);
+    for route in ROUTES {
+        mirror.get(route);
+    }
+    let groups = mirror.settled(ROUTES.len() as u64).groups();
+    mirror.stop();
+    groups
+}
+
+fn places(document: &Value, of: &str) -> Vec<String> {
+    let list = document[of].as_array().cloned().unwrap_or_default();
+    let path = |one: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match of {
+            "rules" => text(&one["rule"]["path"]),
+            _ => text(&one["pattern"]),
+        }
+    };
+    let mut paths: Vec<String> = list.iter().map(path).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+#[test]
+fn suggested_rules_leave_what_is_wrong_and_nothing_else() {
+    let place = Place::new();
+    recorded(&place, &["--candidate-version", "1"]);
+    let document = place.run(&["rules", "suggest", "--output", "json"]).json();
+    assert_eq!(document["schema"], "parity.suggested/v1");
+    assert_eq!(
+        places(&document, "rules"),
+        ["/**", "/created_at"],
+        "{document:#}"
+    );
+    let unruled = places(&document, "unruled");
+    assert!(
+        unruled.contains(&"/total".to_owned()) && unruled.len() == 2,
+        "{document:#}"
+    );
+    let text = place.run(&["rules", "suggest"]).stdout;
+    assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text}");
+    assert!(text.contains("no rule is suggested for these:"), "{text}");
+    assert_eq!(text.matches("\n[[rule]]\n").count(), 2, "{text}");
+    // What is printed can stand in a file as it is.
+    place.write("parity.toml", &text);
+    let check = place.run(&["config", "check"]);
+    assert_eq!(check.code, 0, "{}", check.stderr);
+    let left = recorded(&place, &["--candidate-version", "2"]);
+    assert_eq!(left.len(), 2 * ROUTES.len(), "{left:?}");
+    assert!(
+        left.iter()
+            .all(|group| !group.contains("tags") && !group.contains("created"))
+    );
+    assert!(left.iter().any(|group| group.contains("/total value")));
+    // Under the rules there is nothing more to suggest.
+    let again = place.run(&["rules", "suggest", "--output", "json"]).json();
+    assert_eq!(again["rules"], serde_json::json!([]), "{again:#}");
+}
+
+#[test]
+fn rules_are_written_behind_what_stands_in_the_file_and_only_once() {
+    let place = Place::new();
+    recorded(&place, &[]);
+    let own = "# ours\n[record]   # odd  spacing\nstore = 'sqlite:parity.db'\n\n[[rule]]\nid=\"mine\" # why\npath='/x'\naction = \"ignore\"";
+    let file = place.write("parity.toml", own);
+    let read = || std::fs::read_to_string(&file).expect("it is there");
+    let written = place.run(&["rules", "suggest", "--write"]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    assert!(
+        written.stderr.contains("2 rules added"),
+        "{}",
+        written.stderr
+    );
+    let text = read();
+    assert!(text.starts_with(own), "{text}");
+    assert_eq!(place.run(&["config", "check"]).code, 0);
+    // What a person made of a suggestion stays.
+    let edited = text.replace("(nobody yet)", "team payments");
+    place.write("parity.toml", &edited);
+    let again = place.run(&["rules", "suggest", "--write"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert!(
+        again.stderr.contains("nothing to add; 2 rules stay"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(read(), edited);
+}
+
+#[test]
+fn a_file_that_cannot_take_the_rules_stays_as_it_is() {
+    let place = Place::new();
+    recorded(&place, &[]);
+    for (text, told) in [
+        (
+            "rule = [{ id = \"a\", path = \"/x\", action = \"ignore\" }]\n",
+            "write each one as [[rule]]",
+        ),
+        ("unknown_key = 1\n", "unknown key"),
+        ("[[rule]\n", "not TOML"),
+        (
+            "[[rule]]\nid = \"a\"\naction = \"nothing\"\n",
+            "is not an action",
+        ),
+    ] {
+        let file = place.write("parity.toml", text);
+        let ended = place.run(&["rules", "suggest", "--write", "--store", "sqlite:parity.db"]);
+        assert_eq!(ended.code, 2, "{text}: {}", ended.stderr);
+        assert!(ended.stderr.contains(told), "{text}: {}", ended.stderr);
+        assert_eq!(std::fs::read_to_string(file).expect("it is there"), text);
+    }
+    std::fs::remove_file(place.path().join("parity.toml")).expect("it was there");
+    let none = place.run(&["rules", "suggest", "--write"]);
+    assert_eq!(none.code, 2, "{}", none.stderr);
+    assert!(
+        none.stderr.contains("parity config init"),
+        "{}",
+        none.stderr
+    );
+    let files = std::fs::read_dir(place.path()).expect("a directory");
+    let left: Vec<_> = files
+        .map(|file| file.expect("readable").file_name())
+        .collect();
+    assert!(
+        left.iter()
+            .all(|name| name.to_string_lossy().starts_with("parity.db")),
+        "{left:?}"
+    );
+}
+
+/// Rules for all that differs but the wrong value and the hostile name.
+const NEAR: &str = "[[rule]]\nid = \"times\"\npath = \"/created_at\"\naction = \"as\"\ntype = \"timestamp\"\n\n[[rule]]\nid = \"lists\"\npath = \"/**\"\naction = \"accept\"\nexplanations = [\"null_vs_empty\"]\n";
+
+fn fates(document: &Value) -> Vec<(String, String)> {
+    let groups = document["groups"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut fates: Vec<_> = groups
+        .iter()
+        .map(|group| (text(&group["pattern"]), text(&group["fate"])))
+        .collect();
+    fates.sort();
+    fates.dedup();
+    fates
+}
+
+#[test]
+fn rules_are_tried_on_what_is_stored_and_what_is_wrong_stays() {
+    let place = Place::new();
+    recorded(&place, &[]);
+    place.write("new.toml", NEAR);
+    let test = |file: &str, more: &[&str]| {
+        place.run(
+            &[
+                &["rules", "test", "--config", file, "--output", "json"],
+                more,
+            ]
+            .concat(),
+        )
+    };
+    let ended = test("new.toml", &[]);
+    let document = ended.json();
+    assert_eq!(document["schema"], "parity.rules_test/v1");
+    let fates_of = fates(&document);
+    for (path, fate) in [
+        ("/created_at", "excused"),
+        ("/tags", "excused"),
+        ("/total", "stays"),
+    ] {
+        let expected = (path.to_owned(), fate.to_owned());
+        assert!(fates_of.contains(&expected), "{path}: {fates_of:?}");
+    }
+    // Each answer has a wrong value, so none of them becomes equal.
+    assert_eq!(document["after"]["differing"], 3, "{document:#}");
+    assert_ne!(ended.code, 0);
+    // Everything excused: what the gate demands besides decides now.
+    place.write(
+        "all.toml",
+        "[[rule]]\nid = \"all\"\npath = \"\"\naction = \"ignore\"\n",
+    );
+    let all = test(
+        "all.toml",
+        &["--min-requests", "1", "--max-mismatch-rate", "0.9"],
+    );
+    let document = all.json();
+    assert_eq!(document["before"]["differing"], 3);
+    assert_eq!(document["after"]["differing"], 0, "{document:#}");
+    assert_eq!(all.code == 0, document["after"]["outcome"] == "pass");
+    // The same file as before changes nothing.
+    place.write("none.toml", "");
+    let none = test("none.toml", &[]).json();
+    assert_eq!(none["before"]["differing"], none["after"]["differing"]);
+    assert!(
+        fates(&none).iter().all(|(_, fate)| fate == "stays"),
+        "{none:#}"
+    );
+    let text = place.run(&["rules", "test", "--config", "new.toml"]).stdout;
+    assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text}");
+    assert!(text.starts_with("before  "), "{text}");
+    place.write("wrong.toml", "[[rule]]\nid = \"x\"\naction = \"nothing\"\n");
+    assert_eq!(test("wrong.toml", &[]).code, 2);
+}
+
+#[test]
+fn what_lost_rules_excused_is_never_a_pass() {
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"body\"\npath = \"\"\naction = \"ignore\"\n",
+    );
+    recorded(&place, &[]);
+    place.write("none.toml", "");
+    let asked = ["--min-requests", "1", "--max-mismatch-rate", "0.9"];
+    let test = |file: &str| {
+        let asked = [
+            &["rules", "test", "--config", file, "--output", "json"],
+            &asked[..],
+        ];
+        place.run(&asked.concat())
+    };
+    let kept = test("parity.toml").json();
+    assert_eq!(kept["lost"], serde_json::json!([]), "{kept:#}");
+    let ended = test("none.toml");
+    let document = ended.json();
+    assert_eq!(
+        document["lost"],
+        serde_json::json!(["body"]),
+        "{document:#}"
+    );
+    assert_ne!(document["after"]["outcome"], "pass");
+    assert_ne!(ended.code, 0);
+}
