@@ -1,3 +1,5 @@
+//! How differences stand to a register, and what it excuses.
+
 use parity_schemas::evidence::{GroupEvidence, RouteEvidence, SetEvidence, Window};
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
 use parity_schemas::tally::{Counts, Identity};
