@@ -118,6 +118,10 @@ vocabulary! {
         /// The data changed between the looks, and what the candidate had first is neither what the legacy had nor what it has
         /// now, but between both: probably a moment of the same change, and not proven to be one.
         Between = "between" => "of them, transient ones whose first value was only between the two of the legacy",
+        /// Only the legacy changed its answer, without having failed at first.
+        LegacyAlone = "legacy_alone" => "of them, those in which only the legacy changed its answer",
+        /// Only the candidate did.
+        CandidateAlone = "candidate_alone" => "of them, those in which only the candidate changed its answer",
         /// The request may change something, so it must not be repeated.
         RefusedMethod = "refused_method" => "mismatches of requests that must not be repeated",
         /// More mismatches than the process may ask again about.

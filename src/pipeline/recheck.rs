@@ -323,9 +323,9 @@ impl SecondLooks {
         let summary = self.summary(exchange, rechecked, pledge.groups());
         let is_known = |group: &GroupSummary| group.class != MismatchClass::Unconfirmed;
         if summary.groups.values().any(is_known) {
-            let events = [RecheckEvent::Asked, RecheckEvent::Between];
-            let known = if rechecked.is_between { 2 } else { 1 };
-            pledge.settle(&summary, &events[..known]);
+            let asked = std::iter::once(RecheckEvent::Asked);
+            let events: Vec<RecheckEvent> = asked.chain(rechecked.events()).collect();
+            pledge.settle(&summary, &events);
         } else {
             pledge.settle(&summary, FAILED);
         }

@@ -17,7 +17,7 @@ use super::{Asked, Known, METHOD, decide_with};
 use crate::known;
 use crate::noise::excused::{self, Found};
 use crate::noise::sums::of_class;
-use crate::noise::{hidden, untold};
+use crate::noise::untold;
 
 /// What a document says without any proof in it: places, `*` for any name or number of one and `**` for all below, and what
 /// they are in words. A change there is seen if anything follows from it, and otherwise only beside a store.
@@ -136,8 +136,8 @@ fn noise<'a>(stored: &'a Decision, evidence: Option<&Evidence>) -> Found<'a> {
         };
         excused.transient = of_class(&own.counts.classes, MismatchClass::Transient);
         let of_route = groups.iter().filter(|group| group.route == name);
-        excused.hidden = excused::between(&own.counts)
-            + hidden::of_route(of_route, excused.noise + excused.known);
+        let of_route: Vec<_> = of_route.filter(|_| usage == NoiseUse::Use).collect();
+        excused.hidden = excused::hidden_in(&own.counts, excused, &of_route);
         Some((name, excused))
     });
     let routes = own.collect();

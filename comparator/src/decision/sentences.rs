@@ -14,6 +14,7 @@ use super::judged::{hides_too_much, never_shadowed};
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents, plural};
 use crate::bounds::{self, Seen};
+use crate::noise::one_sided;
 
 /// Names in one sentence; more are counted.
 const MAX_NAMED: usize = 5;
@@ -138,6 +139,23 @@ pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
     told.collect()
 }
 
+/// Whether most of what may hide is that only the legacy changes its answers.
+fn is_one_sided(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -> bool {
+    let share = route.excused.total() as f64 / route.compared.max(1) as f64;
+    one_sided::of_all(counts) * share > thresholds.max_hidden.max(route.excused.hidden) / 2.0
+}
+
+/// What that means.
+fn only_the_legacy(counts: &Counts) -> String {
+    let of = |event| number(counts.rechecks.get(&event).copied().unwrap_or(0));
+    format!(
+        "asked again, only the legacy changed its answer {} times and only the candidate {} times, so the candidate may lack what the \
+         legacy shows now and then. If it is the data that changes, a higher --max-hidden allows it",
+        of(RecheckEvent::LegacyAlone),
+        of(RecheckEvent::CandidateAlone)
+    )
+}
+
 /// The sentences that say why a route is undecided, and what would settle it.
 pub(super) fn unproven(
     name: &str,
@@ -153,6 +171,7 @@ pub(super) fn unproven(
             _ if thresholds.max_hidden == 0.0 => {
                 "no number of rechecks can show that nothing does".to_owned()
             }
+            _ if is_one_sided(route, counts, thresholds) => only_the_legacy(counts),
             _ if excused.transient > excused.noise => {
                 "the data changes while it is looked at, so only a higher --max-hidden allows more"
                     .to_owned()

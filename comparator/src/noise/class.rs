@@ -29,11 +29,13 @@ mod orders;
 mod spot;
 mod spots;
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use http::{Method, StatusCode};
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldLines;
+use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Verdict};
@@ -86,6 +88,9 @@ pub struct Rechecked {
     pub groups: Vec<RecheckedGroup>,
     /// Findings of the second pair alone, where the legacy stood still. They are none of this exchange.
     pub only_second: usize,
+    /// Only the candidate changed its answer (`Greater`), or only the legacy, in more groups than the other way round. `None` if
+    /// neither, or if the legacy had failed at first: that it answers now says nothing of the candidate.
+    pub moved: Option<Ordering>,
     /// It is transient, and of a value it is only known that it was between the two that the legacy had.
     pub is_between: bool,
 }
@@ -144,17 +149,41 @@ pub fn recheck(
                 .into_iter()
                 .any(refuses),
     };
-    classify(&comparisons, hash)
+    let mut rechecked = classify(&comparisons, hash);
+    if is_failure(answers.legacy[0].status) {
+        rechecked.moved = None;
+    }
+    rechecked
+}
+
+/// Which service changed its answer alone, in a group of which something is known.
+fn moved_alone(group: &RecheckedGroup) -> i32 {
+    let known = group.class != MismatchClass::Unconfirmed;
+    let moved = group.observation.moved.filter(|_| known);
+    moved.map_or(0, |moved| moved as i32)
+}
+
+/// Whether a service says by this status that it failed.
+pub(super) fn is_failure(status: u16) -> bool {
+    status >= 500 || StatusCode::REQUEST_TIMEOUT == status
+}
+
+impl Rechecked {
+    /// What is to be counted of it for its route, besides that it was asked about.
+    pub fn events(&self) -> impl Iterator<Item = RecheckEvent> {
+        let moved = self.moved.map(|moved| match moved {
+            Ordering::Greater => RecheckEvent::CandidateAlone,
+            _ => RecheckEvent::LegacyAlone,
+        });
+        let between = self.is_between.then_some(RecheckEvent::Between);
+        between.into_iter().chain(moved)
+    }
 }
 
 /// Whether a service answers that it cannot answer now: it fails, or it has had too many requests, to which a second look
 /// adds one. What it would have answered is not known.
 pub fn refuses(answer: &Capture) -> bool {
-    let status = answer.status;
-    status >= 500
-        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS]
-            .iter()
-            .any(|refusal| *refusal == status)
+    is_failure(answer.status) || StatusCode::TOO_MANY_REQUESTS == answer.status
 }
 
 /// The class of an exchange of which nothing more can be told: there was no second look, or it failed.
@@ -171,6 +200,7 @@ pub fn not_rechecked(first: &Comparison) -> Rechecked {
             })
             .collect(),
         only_second: 0,
+        moved: None,
         is_between: false,
     }
 }
@@ -191,12 +221,12 @@ pub fn classify(comparisons: &Comparisons<'_>, hash: &dyn Fn(&[u8]) -> u64) -> R
     }
     let seen = SecondLook::new(second, legacy, candidate);
     let grouped = grouped(&first.findings);
-    let only_second = seen.only_second(&grouped);
+    let (alone, only_second) = seen.moved_alone(&grouped);
     let groups: Vec<RecheckedGroup> = grouped
         .into_iter()
         .map(|(likeness, positions)| {
             let findings: Vec<&Finding> = positions.iter().map(|at| &first.findings[*at]).collect();
-            let class = seen.class(&likeness, &findings, only_second > 0);
+            let class = seen.class(&likeness, &findings, alone);
             RecheckedGroup {
                 shape: likeness.shape,
                 class,
@@ -216,10 +246,12 @@ pub fn classify(comparisons: &Comparisons<'_>, hash: &dyn Fn(&[u8]) -> u64) -> R
     }
     let is_between = class == MismatchClass::Transient
         && first.findings.iter().any(|finding| !seen.is_exact(finding));
+    let moved: i32 = groups.iter().map(moved_alone).sum();
     Rechecked {
         class,
         groups,
         only_second,
+        moved: (moved != 0).then(|| moved.cmp(&0)),
         is_between,
     }
 }

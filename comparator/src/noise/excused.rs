@@ -29,7 +29,7 @@ use super::group_place::Place;
 use super::proof::{GroupSums, OfRoute, Proof, both, prove};
 use super::shape::Shape;
 use super::sums::of_class;
-use super::{hidden, untold};
+use super::{hidden, one_sided, untold};
 
 /// What was found in some evidence.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +58,6 @@ pub fn find<'a>(evidence: &'a Evidence, usage: NoiseUse, known: &Names<'_>) -> F
         if transient > 0 {
             let excused = found.routes.entry(&route.route).or_default();
             excused.transient = transient;
-            excused.hidden = between(&route.counts);
         }
     }
     if usage != NoiseUse::Off {
@@ -69,12 +68,32 @@ pub fn find<'a>(evidence: &'a Evidence, usage: NoiseUse, known: &Names<'_>) -> F
     } else {
         add_known_sets(&mut found, evidence, known);
     }
+    let mut groups_of: HashMap<&str, Vec<&NoiseGroup>> = HashMap::new();
+    for group in found.groups.iter().filter(|_| usage == NoiseUse::Use) {
+        groups_of.entry(&group.route).or_default().push(group);
+    }
+    for route in &evidence.routes {
+        let name = route.route.as_str();
+        if let Some(excused) = found.routes.get_mut(name) {
+            let groups = groups_of.remove(name).unwrap_or_default();
+            excused.hidden = hidden_in(&route.counts, *excused, &groups);
+        }
+    }
     found
+}
+
+/// The share of the compared requests of a route that may hide a difference in what does not count, with its groups that are
+/// used as noise.
+pub fn hidden_in(counts: &Counts, excused: Excused, groups: &[&NoiseGroup]) -> f64 {
+    let groups = || groups.iter().copied();
+    between(counts)
+        + hidden::of_route(groups(), excused.noise + excused.known)
+        + one_sided::of_route(counts, excused, groups())
 }
 
 /// The share of the compared requests that are taken for changes of the data because the candidate's value was between the
 /// two of the legacy. A wrong value that happens to be there looks the same.
-pub fn between(counts: &Counts) -> f64 {
+fn between(counts: &Counts) -> f64 {
     let between = counts.rechecks.get(&RecheckEvent::Between).copied();
     between.unwrap_or(0) as f64 / counts.compared().max(1) as f64
 }
@@ -160,14 +179,6 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>
         // What others show says nothing of them. They look like noise, so nothing is proven by them either.
         excused.open += never;
         excused.never_asked += never;
-    }
-    let mut of_route: HashMap<&str, Vec<&NoiseGroup>> = HashMap::new();
-    for group in &found.groups {
-        of_route.entry(&group.route).or_default().push(group);
-    }
-    for (route, excused) in &mut found.routes {
-        let groups = of_route.remove(route).unwrap_or_default();
-        excused.hidden += hidden::of_route(groups, excused.noise + excused.known);
     }
     let mut excusable = owned(known);
     let noise = found.groups.iter();

@@ -23,6 +23,7 @@ mod group_place;
 pub mod hidden;
 pub mod likewise;
 pub mod memory;
+pub(crate) mod one_sided;
 pub mod proof;
 pub mod shape;
 pub(crate) mod sums;

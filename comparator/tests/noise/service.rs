@@ -71,6 +71,8 @@ pub(crate) enum Noise {
     CachedClock(i64),
     /// One of two sentences, with a token.
     Flicker,
+    /// So many flags, each set in this share of the answers.
+    Flags(u64, f64),
 }
 
 /// Who answers.
@@ -308,6 +310,16 @@ impl World {
             (Noise::CachedClock(milliseconds), _) => {
                 let kept = self.kept((service, noise), (time, milliseconds), |_| time.to_string());
                 clock(kept.parse().unwrap_or(time) + bias)
+            }
+            (Noise::Flags(count, rate), fault) => {
+                let rate = match fault {
+                    Fault::Excess(other) => other,
+                    _ => rate,
+                };
+                let flags: Vec<String> = (0..count)
+                    .map(|flag| format!("\"f{flag}\":{}", self.random.chance(rate)))
+                    .collect();
+                format!("{{{}}}", flags.join(","))
             }
             (Noise::Flicker, fault) => {
                 let how = match fault {

@@ -20,6 +20,13 @@ pub(super) struct SecondLook<'a> {
     in_candidate: Vec<Likeness>,
 }
 
+/// Which service moved by itself in another place.
+#[derive(Clone, Copy, Default)]
+pub(super) struct MovedAlone {
+    legacy: bool,
+    candidate: bool,
+}
+
 impl<'a> SecondLook<'a> {
     /// Both second answers, and each service compared with itself.
     pub(super) fn new(
@@ -56,9 +63,9 @@ impl<'a> SecondLook<'a> {
         &self,
         likeness: &Likeness,
         findings: &[&Finding],
-        differs_elsewhere: bool,
+        alone: MovedAlone,
     ) -> MismatchClass {
-        let whole = self.class_of_whole(likeness, findings, differs_elsewhere);
+        let whole = self.class_of_whole(likeness, findings, alone);
         if !matches!(whole, MismatchClass::Noise | MismatchClass::Transient) {
             return whole;
         }
@@ -81,7 +88,7 @@ impl<'a> SecondLook<'a> {
         &self,
         likeness: &Likeness,
         findings: &[&Finding],
-        differs_elsewhere: bool,
+        alone: MovedAlone,
     ) -> MismatchClass {
         let motions = findings
             .iter()
@@ -112,9 +119,12 @@ impl<'a> SecondLook<'a> {
         }
         if is_cut(self.second) || (least < Motion::Here && is_cut(self.legacy)) {
             MismatchClass::Unconfirmed
+        } else if least < Motion::Here && alone.legacy {
+            // As below, with the services exchanged: what is said of one that moves by itself is said of both.
+            MismatchClass::Unconfirmed
         } else if least < Motion::Here {
             MismatchClass::Unstable
-        } else if differs_elsewhere || findings.iter().any(|finding| self.is_gone(finding)) {
+        } else if alone.candidate || findings.iter().any(|finding| self.is_gone(finding)) {
             MismatchClass::Unconfirmed
         } else if findings.iter().all(|finding| self.is_on_the_way(finding)) {
             MismatchClass::Transient
@@ -160,15 +170,25 @@ impl<'a> SecondLook<'a> {
             && matches!(l2, Side::Absent)
     }
 
-    /// Findings of the second pair that are of no group of the first, where the legacy did not move.
-    pub(super) fn only_second(&self, groups: &[(Likeness, Vec<usize>)]) -> usize {
+    /// Which service moved by itself where the first answers agreed, so that the second ones differ. A list of findings
+    /// of the second pair that are of no group of the first, too.
+    pub(super) fn moved_alone(&self, groups: &[(Likeness, Vec<usize>)]) -> (MovedAlone, usize) {
         let findings = self.second.findings.iter().zip(&self.in_second);
-        findings
-            .filter(|(finding, likeness)| {
-                !groups.iter().any(|(known, _)| known == *likeness)
-                    && motion(finding, &self.legacy.findings) == Motion::None
-            })
-            .count()
+        let only_second = findings
+            .filter(|(_, likeness)| !groups.iter().any(|(known, _)| known == *likeness))
+            .map(|(finding, _)| finding);
+        let stands = |finding: &Finding, service: &Comparison| {
+            motion(finding, &service.findings) == Motion::None
+        };
+        let (mut alone, mut of_candidate) = (MovedAlone::default(), 0);
+        for finding in only_second {
+            if stands(finding, self.legacy) {
+                alone.candidate = true;
+                of_candidate += 1;
+            }
+            alone.legacy |= stands(finding, self.candidate);
+        }
+        (alone, of_candidate)
     }
 
     /// The values of both services at the place of a finding, of the first look and of the second.

@@ -328,9 +328,9 @@ impl Mirror {
             let rechecked = recheck(&mut self.comparator, &compared, &answers, &hash);
             class = rechecked.class;
             let counted = self.counted.entry(route.name).or_default();
-            if rechecked.is_between {
+            for event in rechecked.events() {
                 let events = &mut counted.evidence.counts.rechecks;
-                *events.entry(RecheckEvent::Between).or_default() += 1;
+                *events.entry(event).or_default() += 1;
             }
             for seen in &rechecked.groups {
                 let name = group(&compared.findings[seen.findings[0]]).fingerprint;

@@ -13,6 +13,13 @@ const HUNDRED: Route = route("GET /prices", 4.0, &MANY);
 const FRESH: Route = route("GET /events", 1.0, &[every(Noise::Fresh)]);
 const IDS: Route = route("GET /batch", 1.0, &[every(Noise::Ids(false))]);
 const LINKS: Route = route("GET /links", 1.0, &[every(Noise::Ids(true))]);
+const FLAGS: Route = route("GET /features", 1.0, &[every(Noise::Flags(10, 0.5))]);
+const SUSPECT: Route = route("GET /fraud", 1.0, &[every(Noise::Flags(1, 0.02))]);
+const SUSPECT_BESIDE: Route = route(
+    "GET /fraud",
+    1.0,
+    &[every(Noise::Uuid), every(Noise::Flags(1, 0.02))],
+);
 const KEYED: Route = route("GET /sessions", 1.0, &[every(Noise::Keyed)]);
 const SUBSET: Route = route("GET /colors", 1.0, &[every(Noise::Subset)]);
 const CACHED: Route = route("GET /config", 1.0, &[every(Noise::CachedId(2_000))]);
@@ -25,11 +32,32 @@ const fn alone(name: &'static str, routes: &'static [Route], must: Must) -> Scen
     scenario(name, routes, must).of(5_000)
 }
 
-pub(crate) const ITSELF: [Scenario; 26] = [
+pub(crate) const ITSELF: [Scenario; 31] = [
     scenario("a hundred prices", &[HUNDRED, USERS], Must::NotFail).of(4_000),
     alone("fresh elements", &[FRESH, USERS], Must::NotFail),
     alone("four ids", &[IDS, USERS], Must::Pass),
     alone("four links", &[LINKS, USERS], Must::NotFail),
+    alone("ten random flags", &[FLAGS, USERS], Must::NotFail),
+    alone("a rare flag", &[SUSPECT, USERS], Must::Pass).of(10_000),
+    alone(
+        "a rare flag, never set",
+        &[SUSPECT.with(Some(0), Fault::Excess(0.0), 1.0), USERS],
+        Must::NotPass,
+    )
+    .of(10_000),
+    alone(
+        "a rare flag, never set, few rechecks",
+        &[SUSPECT.with(Some(0), Fault::Excess(0.0), 1.0), USERS],
+        Must::NotPass,
+    )
+    .budget(0.005)
+    .of(10_000),
+    alone(
+        "a rare flag beside ids, never set",
+        &[SUSPECT_BESIDE.with(Some(1), Fault::Excess(0.0), 1.0), USERS],
+        Must::NotPass,
+    )
+    .of(10_000),
     alone("fresh keys", &[KEYED, USERS], Must::NotFail),
     alone("random words", &[SUBSET, USERS], Must::NotFail),
     alone("kept ids", &[CACHED, USERS], Must::NotFail)
