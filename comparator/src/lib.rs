@@ -47,6 +47,7 @@ pub mod rules;
 pub mod seal;
 pub mod suggest;
 pub mod text;
+mod xml;
 mod yaml;
 
 pub use comparator::{AnswerPair, Comparator, Comparison, DocumentKind};

@@ -1,7 +1,11 @@
 //! Parses `Content-Type`, as far as the comparison of bodies needs it.
 
+use std::borrow::Cow;
+
 use http::header::CONTENT_TYPE;
 use parity_schemas::fields::FieldLines;
+
+use crate::charset;
 
 /// How a body is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +14,7 @@ pub(crate) enum BodyKind {
     /// A JSON document on each line.
     JsonLines,
     Yaml,
+    Xml,
     /// Server-sent events.
     Events,
     Form,
@@ -25,6 +30,8 @@ pub(crate) struct Declared {
     pub(crate) kind: Option<BodyKind>,
     /// The charset of a text that is not UTF-8.
     pub(crate) charset: Option<String>,
+    /// Whether there is a charset, be it UTF-8. Then what an XML document says of itself does not count.
+    pub(crate) says_charset: bool,
     /// The boundary of a multipart body.
     pub(crate) boundary: Option<String>,
 }
@@ -34,6 +41,14 @@ impl Declared {
         Self {
             kind: Some(kind),
             ..Self::default()
+        }
+    }
+
+    /// The charset of this body, if it is not UTF-8. An XML document says its own where the header says none.
+    pub(crate) fn charset_of(&self, body: &[u8]) -> Option<Cow<'_, str>> {
+        match self.kind {
+            Some(BodyKind::Xml) if !self.says_charset => charset::of_xml(body).map(Cow::Owned),
+            _ => self.charset.as_deref().map(Cow::Borrowed),
         }
     }
 
@@ -50,14 +65,13 @@ impl Declared {
             let found = media.parameters.iter().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.clone())
         };
-        let charset = parameter("charset").filter(|label| {
-            !["utf-8", "utf8", "us-ascii"]
-                .iter()
-                .any(|utf8| label.eq_ignore_ascii_case(utf8))
-        });
+        let said = parameter("charset");
+        let says_charset = said.is_some();
+        let charset = said.filter(|label| !charset::is_utf8(label));
         Self {
             kind: Some(media.kind()),
             charset,
+            says_charset,
             boundary: parameter("boundary"),
         }
     }
@@ -137,7 +151,10 @@ impl MediaType {
             | "application/stream+json" => BodyKind::JsonLines,
             "text/event-stream" => BodyKind::Events,
             "application/x-www-form-urlencoded" => BodyKind::Form,
-            "application/xml"
+            "application/xml" | "text/xml" => BodyKind::Xml,
+            // Pages and pictures, in which white space is seen and order is a place.
+            "application/xhtml+xml"
+            | "image/svg+xml"
             | "application/javascript"
             | "application/ecmascript"
             | "application/graphql"
@@ -145,7 +162,8 @@ impl MediaType {
             | "application/sql" => BodyKind::Text,
             _ if essence.starts_with("multipart/") => BodyKind::Multipart,
             _ if essence.ends_with("+yaml") => BodyKind::Yaml,
-            _ if essence.starts_with("text/") || essence.ends_with("+xml") => BodyKind::Text,
+            _ if essence.ends_with("+xml") => BodyKind::Xml,
+            _ if essence.starts_with("text/") => BodyKind::Text,
             _ => BodyKind::Bytes,
         }
     }
@@ -235,6 +253,9 @@ mod tests {
             ("application/hal+json", BodyKind::Json),
             ("text/csv", BodyKind::Text),
             ("image/svg+xml", BodyKind::Text),
+            ("application/xhtml+xml", BodyKind::Text),
+            ("application/soap+xml; charset=utf-8", BodyKind::Xml),
+            ("text/xml", BodyKind::Xml),
             ("application/yaml", BodyKind::Yaml),
             ("application/octet-stream", BodyKind::Bytes),
             ("image/png", BodyKind::Bytes),

@@ -16,6 +16,8 @@ pub(crate) enum DiffKind {
     Ndjson,
     /// As data.
     Yaml,
+    /// As data.
+    Xml,
     /// By line.
     Text,
     /// A raw HTTP/1 answer: status, headers and body.

@@ -6,6 +6,8 @@
 
 mod embedded;
 
+use std::borrow::Cow;
+
 use parity_schemas::exchange::{Body, Exchange};
 use parity_schemas::fields::FieldLines;
 
@@ -13,6 +15,7 @@ use super::claim::{Claim, in_utf8, is_text};
 use super::config::PlainText;
 use super::hidden::HideReason;
 use super::json::Document;
+use super::markup::Dialect;
 use super::place::Content;
 use super::{Redactor, graphql, markup, strings};
 use crate::comparator::Comparison;
@@ -22,7 +25,7 @@ use crate::limits::{DECODED_BYTES, MAX_DEPTH};
 use crate::media;
 use crate::notation::index::{Index, Layout, without_separators};
 use crate::rules::Scope;
-use crate::{decode, grpc, multipart, yaml};
+use crate::{decode, grpc, multipart, xml, yaml};
 
 /// Longest body that is parsed for the record; useful values of `limits.body` are far below.
 const MAX_BODY_BYTES: usize = 32 << 20;
@@ -67,6 +70,8 @@ enum ParsedBody {
     Documents(Vec<Vec<u8>>, Content),
     /// JSON documents made from YAML in which one value may occur under several names.
     Aliased(Vec<Vec<u8>>),
+    /// XML that is compared as data: redacted as text, and what that text says.
+    Xml(String, xml::Document),
     Redacted(RedactedBody),
 }
 
@@ -75,7 +80,7 @@ impl ParsedBody {
     fn is_single(&self) -> bool {
         match self {
             Self::Documents(documents, _) | Self::Aliased(documents) => documents.len() == 1,
-            Self::Redacted(_) => true,
+            Self::Xml(..) | Self::Redacted(_) => true,
         }
     }
 
@@ -104,7 +109,7 @@ impl Redactor {
         let (legacy, candidate) = if sampled || differ {
             let read = [&exchange.legacy, &exchange.candidate]
                 .map(|answer| self.read(&answer.headers, &answer.body, scope));
-            let [one, two] = read;
+            let [one, two] = as_documents(read);
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
             let single = one.is_single() && two.is_single();
@@ -133,6 +138,7 @@ impl Redactor {
     fn finished(&self, read: ParsedBody, single: bool, scope: &Scope) -> RedactedBody {
         let (documents, content, aliased) = match read {
             ParsedBody::Redacted(shown) => return shown,
+            ParsedBody::Xml(shown, _) => return RedactedBody::Text(shown),
             ParsedBody::Documents(documents, content) => (documents, content, false),
             ParsedBody::Aliased(documents) => (documents, Content::Values, true),
         };
@@ -166,7 +172,8 @@ impl Redactor {
                 None => hidden(HideReason::Binary),
             };
         }
-        let (claim, charset) = Claim::of(headers);
+        let (claim, declared) = Claim::of(headers);
+        let charset = declared.charset_of(&decoded).map(Cow::into_owned);
         match claim {
             Claim::Bytes => hidden(HideReason::Binary),
             Claim::Multipart(_) | Claim::MultipartForm(_) => self.claimed(&claim, &decoded, scope),
@@ -238,6 +245,13 @@ impl Redactor {
             }
             Claim::Form => hidden(HideReason::Invalid("form")),
             Claim::Unsupported => hidden(HideReason::Unsupported),
+            Claim::Xml => match self.structured(claim, plain) {
+                Some(shown) => match xml::parse(&shown, MAX_DEPTH) {
+                    Ok(document) => ParsedBody::Xml(shown, document),
+                    Err(_) => ParsedBody::Redacted(RedactedBody::Text(shown)),
+                },
+                None => hidden(self.invalid(claim)),
+            },
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                 ParsedBody::Redacted(self.structured(claim, text).map_or_else(
                     || RedactedBody::Hidden(self.hide(body, self.invalid(claim))),
@@ -307,6 +321,7 @@ impl Redactor {
     /// Redacts a text and keeps its lines; `None` if it is not what it claims to be.
     pub(super) fn structured(&self, claim: &Claim, text: &str) -> Option<String> {
         match claim {
+            Claim::Xml => markup::redacted(self, text, Some(Dialect::Xml), 0),
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
             Claim::GraphQl => graphql::redacted(self, text, 0),
             Claim::Table => (self.text == PlainText::Patterns && self.is_table(text))
@@ -317,7 +332,7 @@ impl Redactor {
 
     fn invalid(&self, claim: &Claim) -> HideReason {
         match claim {
-            Claim::Markup(_) => HideReason::Invalid("markup"),
+            Claim::Xml | Claim::Markup(_) => HideReason::Invalid("markup"),
             Claim::GraphQl => HideReason::Invalid("GraphQL"),
             Claim::Table if self.text == PlainText::Patterns => HideReason::Invalid("table"),
             _ => HideReason::Requested,
@@ -333,6 +348,20 @@ impl Redactor {
         let layout = Layout::Document;
         let document = Document::read(self, json, layout, Content::Values, false, scope).ok()?;
         Some(RedactedBody::Text(format!("{guard}{}", document.text())))
+    }
+}
+
+/// Two answers in XML as the JSON that the comparison made of them, so that the paths of findings lead to values. XML
+/// beside anything else was compared as text.
+fn as_documents(read: [ParsedBody; 2]) -> [ParsedBody; 2] {
+    let [ParsedBody::Xml(_, one), ParsedBody::Xml(_, two)] = &read else {
+        return read;
+    };
+    match xml::as_json([one, two], MAX_BODY_BYTES) {
+        [Ok(one), Ok(two)] => {
+            [one, two].map(|json| ParsedBody::Documents(vec![json], Content::Values))
+        }
+        _ => read,
     }
 }
 
