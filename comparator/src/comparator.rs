@@ -81,6 +81,8 @@ pub enum DocumentKind {
     Yaml,
     /// By its data.
     Xml,
+    /// By row and column.
+    Csv,
     /// By line.
     Text,
     /// Whole.
@@ -202,6 +204,7 @@ impl Comparator {
             DocumentKind::JsonLines => BodyKind::JsonLines,
             DocumentKind::Yaml => BodyKind::Yaml,
             DocumentKind::Xml => BodyKind::Xml,
+            DocumentKind::Csv => BodyKind::Csv,
             DocumentKind::Text => BodyKind::Text,
             DocumentKind::Bytes => BodyKind::Bytes,
         };

@@ -21,6 +21,7 @@ pub mod causes;
 mod charset;
 mod collect;
 pub mod comparator;
+mod csv;
 pub mod decision;
 pub mod decode;
 pub mod document;

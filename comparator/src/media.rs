@@ -15,6 +15,7 @@ pub(crate) enum BodyKind {
     JsonLines,
     Yaml,
     Xml,
+    Csv,
     /// Server-sent events.
     Events,
     Form,
@@ -32,6 +33,8 @@ pub(crate) struct Declared {
     pub(crate) charset: Option<String>,
     /// Whether there is a charset, be it UTF-8. Then what an XML document says of itself does not count.
     pub(crate) says_charset: bool,
+    /// Whether the first line of a table is names, so that columns may be read by them.
+    pub(crate) says_header: bool,
     /// The boundary of a multipart body.
     pub(crate) boundary: Option<String>,
 }
@@ -72,6 +75,7 @@ impl Declared {
             kind: Some(media.kind()),
             charset,
             says_charset,
+            says_header: media.names_columns(),
             boundary: parameter("boundary"),
         }
     }
@@ -129,6 +133,17 @@ impl MediaType {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
     }
 
+    /// Whether the first line of a table is declared to be names (RFC 4180).
+    pub(crate) fn names_columns(&self) -> bool {
+        self.says("header", "present")
+    }
+
+    fn says(&self, name: &str, value: &str) -> bool {
+        self.parameters
+            .iter()
+            .any(|(known, said)| known == name && said == value)
+    }
+
     pub(crate) fn kind(&self) -> BodyKind {
         let essence = self.essence.as_str();
         if self.is_grpc() {
@@ -162,6 +177,7 @@ impl MediaType {
             | "application/sql" => BodyKind::Text,
             _ if essence.starts_with("multipart/") => BodyKind::Multipart,
             _ if essence.ends_with("+yaml") => BodyKind::Yaml,
+            "text/csv" if !self.says("header", "absent") => BodyKind::Csv,
             _ if essence.ends_with("+xml") => BodyKind::Xml,
             _ if essence.starts_with("text/") => BodyKind::Text,
             _ => BodyKind::Bytes,
@@ -251,7 +267,8 @@ mod tests {
     fn kinds() {
         for (text, kind) in [
             ("application/hal+json", BodyKind::Json),
-            ("text/csv", BodyKind::Text),
+            ("text/csv", BodyKind::Csv),
+            ("text/csv; header=absent", BodyKind::Text),
             ("image/svg+xml", BodyKind::Text),
             ("application/xhtml+xml", BodyKind::Text),
             ("application/soap+xml; charset=utf-8", BodyKind::Xml),

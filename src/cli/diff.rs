@@ -18,6 +18,8 @@ pub(crate) enum DiffKind {
     Yaml,
     /// As data.
     Xml,
+    /// By row and column, where the first line is names.
+    Csv,
     /// By line.
     Text,
     /// A raw HTTP/1 answer: status, headers and body.

@@ -223,6 +223,7 @@ pub(super) fn decoded(
         | [Some(BodyKind::Json), Some(BodyKind::Yaml)] => structured.yaml(),
         [Some(BodyKind::Xml), Some(BodyKind::Xml)] => structured.xml(true),
         [Some(BodyKind::Xml), _] | [_, Some(BodyKind::Xml)] => structured.xml(false),
+        [Some(BodyKind::Csv), Some(BodyKind::Csv)] => structured.csv(),
         [Some(BodyKind::Events), Some(BodyKind::Events)] => structured.events(),
         [Some(BodyKind::Form), Some(BodyKind::Form)] => structured.form(),
         [Some(BodyKind::Multipart), Some(BodyKind::Multipart)] => structured.multipart(),

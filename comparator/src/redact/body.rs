@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use parity_schemas::exchange::{Body, Exchange};
 use parity_schemas::fields::FieldLines;
+use parity_schemas::verdict::Side;
 
 use super::claim::{Claim, in_utf8, is_text};
 use super::config::PlainText;
@@ -19,6 +20,7 @@ use super::markup::Dialect;
 use super::place::Content;
 use super::{Redactor, graphql, markup, strings};
 use crate::comparator::Comparison;
+use crate::csv;
 use crate::events;
 use crate::form;
 use crate::limits::{DECODED_BYTES, MAX_DEPTH};
@@ -72,6 +74,8 @@ enum ParsedBody {
     Aliased(Vec<Vec<u8>>),
     /// XML that is compared as data: redacted as text, and what that text says.
     Xml(String, xml::Document),
+    /// The same for a table; whether its columns have a declared name.
+    Csv(String, csv::Table, bool),
     Redacted(RedactedBody),
 }
 
@@ -80,7 +84,7 @@ impl ParsedBody {
     fn is_single(&self) -> bool {
         match self {
             Self::Documents(documents, _) | Self::Aliased(documents) => documents.len() == 1,
-            Self::Xml(..) | Self::Redacted(_) => true,
+            Self::Xml(..) | Self::Csv(..) | Self::Redacted(_) => true,
         }
     }
 
@@ -109,7 +113,13 @@ impl Redactor {
         let (legacy, candidate) = if sampled || differ {
             let read = [&exchange.legacy, &exchange.candidate]
                 .map(|answer| self.read(&answer.headers, &answer.body, scope));
-            let [one, two] = as_documents(read);
+            let by_line = comparison.findings.iter().any(|finding| {
+                matches!(
+                    (&finding.legacy, &finding.candidate),
+                    (Side::Line(_), _) | (_, Side::Line(_))
+                )
+            });
+            let [one, two] = if by_line { read } else { as_documents(read) };
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
             let single = one.is_single() && two.is_single();
@@ -138,7 +148,9 @@ impl Redactor {
     fn finished(&self, read: ParsedBody, single: bool, scope: &Scope) -> RedactedBody {
         let (documents, content, aliased) = match read {
             ParsedBody::Redacted(shown) => return shown,
-            ParsedBody::Xml(shown, _) => return RedactedBody::Text(shown),
+            ParsedBody::Xml(shown, _) | ParsedBody::Csv(shown, ..) => {
+                return RedactedBody::Text(shown);
+            }
             ParsedBody::Documents(documents, content) => (documents, content, false),
             ParsedBody::Aliased(documents) => (documents, Content::Values, true),
         };
@@ -252,6 +264,13 @@ impl Redactor {
                 },
                 None => hidden(self.invalid(claim)),
             },
+            Claim::Csv(named) => match self.structured(claim, plain) {
+                Some(shown) => match csv::parse(&shown) {
+                    Some(table) => ParsedBody::Csv(shown, table, *named),
+                    None => ParsedBody::Redacted(RedactedBody::Text(shown)),
+                },
+                None => hidden(self.invalid(claim)),
+            },
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                 ParsedBody::Redacted(self.structured(claim, text).map_or_else(
                     || RedactedBody::Hidden(self.hide(body, self.invalid(claim))),
@@ -324,8 +343,9 @@ impl Redactor {
             Claim::Xml => markup::redacted(self, text, Some(Dialect::Xml), 0),
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
             Claim::GraphQl => graphql::redacted(self, text, 0),
-            Claim::Table => (self.text == PlainText::Patterns && self.is_table(text))
-                .then(|| self.table(text).into_owned()),
+            Claim::Csv(_) | Claim::Table => (self.text == PlainText::Patterns
+                && self.is_table(text))
+            .then(|| self.table(text).into_owned()),
             _ => None,
         }
     }
@@ -334,7 +354,9 @@ impl Redactor {
         match claim {
             Claim::Xml | Claim::Markup(_) => HideReason::Invalid("markup"),
             Claim::GraphQl => HideReason::Invalid("GraphQL"),
-            Claim::Table if self.text == PlainText::Patterns => HideReason::Invalid("table"),
+            Claim::Csv(_) | Claim::Table if self.text == PlainText::Patterns => {
+                HideReason::Invalid("table")
+            }
             _ => HideReason::Requested,
         }
     }
@@ -351,17 +373,25 @@ impl Redactor {
     }
 }
 
-/// Two answers in XML as the JSON that the comparison made of them, so that the paths of findings lead to values. XML
-/// beside anything else was compared as text.
+/// Two answers in XML, or two tables, as the JSON that the comparison made of them, so that the paths of findings lead to
+/// values. One of them beside anything else was compared as text.
 fn as_documents(read: [ParsedBody; 2]) -> [ParsedBody; 2] {
-    let [ParsedBody::Xml(_, one), ParsedBody::Xml(_, two)] = &read else {
-        return read;
-    };
-    match xml::as_json([one, two], MAX_BODY_BYTES) {
-        [Ok(one), Ok(two)] => {
-            [one, two].map(|json| ParsedBody::Documents(vec![json], Content::Values))
+    let json = match &read {
+        [ParsedBody::Xml(_, one), ParsedBody::Xml(_, two)] => {
+            match xml::as_json([one, two], MAX_BODY_BYTES) {
+                [Ok(one), Ok(two)] => Some([one, two]),
+                _ => None,
+            }
         }
-        _ => read,
+        [
+            ParsedBody::Csv(_, one, named),
+            ParsedBody::Csv(_, two, also),
+        ] => csv::as_json([one, two], *named && *also),
+        _ => None,
+    };
+    match json {
+        Some(json) => json.map(|json| ParsedBody::Documents(vec![json], Content::Values)),
+        None => read,
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) enum Claim {
     /// Other XML or HTML, by its type or by how it starts.
     Markup(Option<Dialect>),
     GraphQl,
+    /// A table that is compared by row and column. Whether columns have a declared name.
+    Csv(bool),
     /// Values separated by commas, tabs or semicolons.
     Table,
     Plain,
@@ -56,6 +58,7 @@ impl Claim {
             BodyKind::JsonLines => Self::Lines,
             BodyKind::Yaml => Self::Yaml,
             BodyKind::Xml => Self::Xml,
+            BodyKind::Csv => Self::Csv(media.names_columns()),
             BodyKind::Events => Self::Events,
             BodyKind::Form => Self::Form,
             BodyKind::Multipart if essence == "multipart/form-data" => {

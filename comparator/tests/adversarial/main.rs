@@ -44,6 +44,11 @@ const FRAMED: &[(&str, &str, &str)] = &[
     ("multipart/mixed; boundary=x", "--x\n\n#\n", "\n--x--"),
     ("multipart/mixed; boundary=x", "\n--x \t", "\n--x--"),
     ("multipart/mixed; boundary=x", "--x\na: #\n\n\n", "\n--x--"),
+    ("text/csv", "a#,b#,\n", ""),
+    ("text/csv", "a#,", ""),
+    ("text/csv", "a\n", ""),
+    ("text/csv", "\"\"", ""),
+    ("text/csv", "\"\n", ""),
     ("text/plain; charset=shift_jis", "é", ""),
 ];
 
@@ -53,6 +58,7 @@ fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
         DocumentKind::JsonLines => "application/x-ndjson",
         DocumentKind::Yaml => "application/yaml",
         DocumentKind::Xml => "application/xml",
+        DocumentKind::Csv => "text/csv",
         DocumentKind::Text | DocumentKind::Bytes => "text/plain",
     };
     headers

@@ -75,8 +75,9 @@ impl Input {
             "ndjson" | "jsonl" => Some(DiffKind::Ndjson),
             "yaml" | "yml" => Some(DiffKind::Yaml),
             "xml" => Some(DiffKind::Xml),
+            "csv" => Some(DiffKind::Csv),
             "http" => Some(DiffKind::Http),
-            "txt" | "text" | "html" | "svg" | "xhtml" | "csv" | "md" => Some(DiffKind::Text),
+            "txt" | "text" | "html" | "svg" | "xhtml" | "md" => Some(DiffKind::Text),
             "bin" | "png" | "jpg" => Some(DiffKind::Bytes),
             _ => None,
         }

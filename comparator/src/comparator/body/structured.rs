@@ -11,6 +11,7 @@ use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Si
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
 use crate::collect::{Collector, Flow, excerpt, shown};
+use crate::csv;
 use crate::events;
 use crate::form;
 use crate::json::{self, Outcome};
@@ -212,6 +213,25 @@ impl Structured<'_, '_> {
             read => read.map(|read| read.map(|_| Vec::new()).map_err(ReadError::from)),
         };
         self.compared(read)
+    }
+
+    /// Compares by row and column, or as text where the first lines are no names.
+    pub(super) fn csv(self) -> Flow {
+        let by_name = self.declared.iter().all(|declared| declared.says_header);
+        let tables = self
+            .bodies
+            .map(|body| csv::parse(text(without_bom(body)).ok()?));
+        let json = match &tables {
+            [Some(one), Some(two)] => csv::as_json([one, two], by_name),
+            _ => None,
+        };
+        match json {
+            Some(json) => self.compared(json.map(|json| Ok(vec![json]))),
+            None => {
+                let [legacy, candidate] = self.bodies;
+                as_text(legacy, candidate, self.scope, self.out)
+            }
+        }
     }
 
     pub(super) fn events(self) -> Flow {

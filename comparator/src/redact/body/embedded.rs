@@ -59,7 +59,7 @@ impl Redactor {
             Claim::Form => json(&form::to_json(text)),
             Claim::Events if !events::is_strict(text) && self.mentions_secret(text) => None,
             Claim::Events => json(&events::to_json(text, &mut is_json)),
-            Claim::Xml | Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
+            Claim::Xml | Claim::Csv(_) | Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                 self.structured(claim, text)
             }
         };
@@ -68,7 +68,7 @@ impl Redactor {
             Some(shown) => Cow::Owned(shown),
             None => hidden(match claim {
                 Claim::Yaml => HideReason::Invalid("YAML"),
-                Claim::Xml | Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
+                Claim::Xml | Claim::Csv(_) | Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                     self.invalid(claim)
                 }
                 _ => HideReason::Invalid("JSON"),

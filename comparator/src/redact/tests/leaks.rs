@@ -239,7 +239,7 @@ fn what_is_harmless_stays_as_it_was() {
             "text/plain",
             "10:30 GET /users/42 took 12 ms; 3 of 7 (42 %)\nkey: value, a=b\n",
         ),
-        ("text/csv", "user,age\nada,36\n"),
+        ("text/csv; header=absent", "user,age\nada,36\n"),
         (
             "text/plain",
             "Sold 3 of 7, by card, in the shop\nsee /users/42/orders?page=2 and docs/api/users.md\nmail ada@example.org at 10:30\nid | name\n1 | Ada\n",
