@@ -96,15 +96,13 @@ pub(super) fn compare(
         Declared::of(&pair.candidate.headers),
     ];
     let [legacy, candidate] =
-        [(legacy, &declared[0]), (candidate, &declared[1])].map(|(body, declared)| match declared
-            .kind
-        {
+        [(legacy, &declared[0]), (candidate, &declared[1])].map(|(body, declared)| {
             // Different bytes may decode to the same text; as bytes they still differ.
-            Some(BodyKind::Bytes | BodyKind::Multipart) => body,
-            _ => {
-                let charset = declared.charset_of(&body);
-                charset::to_utf8(body, charset.as_deref())
+            if let Some(BodyKind::Bytes | BodyKind::Multipart) = declared.kind {
+                return body;
             }
+            let charset = declared.charset_of(&body);
+            charset::to_utf8(body, charset.as_deref())
         });
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
 }

@@ -62,8 +62,22 @@ fn shared_numbers(documents: [&Document; 2]) -> [Vec<usize>; 2] {
     })
 }
 
+/// What is known of the namespace of the elements of one path.
+#[derive(Default, PartialEq)]
+enum Namespace {
+    #[default]
+    Unseen,
+    OfParent,
+    /// By its number in the list that both documents share.
+    Own(Option<usize>),
+}
+
 /// How the elements of one path are written.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that an element may add"
+)]
 struct Shape {
     name: Rc<str>,
     /// As objects, because one of them has more than text.
@@ -74,7 +88,7 @@ struct Shape {
     is_repeated: bool,
     /// With their namespace, because not all have the same. The namespace of one of them beside that of its parent.
     is_apart: bool,
-    namespace: Option<Option<usize>>,
+    namespace: Namespace,
     /// One of them has children, so that white space alone is no text.
     has_children: bool,
     /// With the order of their children.
@@ -113,20 +127,22 @@ impl Shapes {
 
     /// `shared` are the numbers of the document's namespaces that both documents share.
     fn learn(&mut self, element: &Element, number: usize, around: usize, shared: &[usize]) {
-        let namespace = (element.namespace != around)
-            .then(|| shared.get(element.namespace).copied())
-            .flatten();
+        let namespace = if element.namespace == around {
+            Namespace::OfParent
+        } else {
+            Namespace::Own(shared.get(element.namespace).copied())
+        };
         let shape = &mut self.all[number];
         shape.is_mixed |= element.is_mixed();
         shape.has_children |= element.children().next().is_some();
         shape.is_object |= shape.has_children || !element.attributes.is_empty();
         match &shape.namespace {
-            None => shape.namespace = Some(namespace),
-            Some(other) if *other != namespace => {
+            Namespace::Unseen => shape.namespace = namespace,
+            other if *other != namespace => {
                 shape.is_apart = true;
                 shape.is_object = true;
             }
-            Some(_) => {}
+            _ => {}
         }
         let mut seen: HashMap<usize, (), foldhash::fast::FixedState> = HashMap::default();
         for child in element.children() {

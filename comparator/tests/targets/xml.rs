@@ -153,10 +153,11 @@ impl Element {
 
 fn escaped(text: &str, other: bool) -> String {
     if other {
-        return text
-            .chars()
-            .map(|sign| format!("&#x{:x};", u32::from(sign)))
-            .collect();
+        let mut references = String::new();
+        for sign in text.chars() {
+            let _infallible = write!(references, "&#x{:x};", u32::from(sign));
+        }
+        return references;
     }
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -225,13 +225,11 @@ impl Structured<'_, '_> {
             [Some(one), Some(two)] => csv::as_json([one, two], by_name),
             _ => None,
         };
-        match json {
-            Some(json) => self.compared(json.map(|json| Ok(vec![json]))),
-            None => {
-                let [legacy, candidate] = self.bodies;
-                as_text(legacy, candidate, self.scope, self.out)
-            }
+        if let Some(json) = json {
+            return self.compared(json.map(|json| Ok(vec![json])));
         }
+        let [legacy, candidate] = self.bodies;
+        as_text(legacy, candidate, self.scope, self.out)
     }
 
     pub(super) fn events(self) -> Flow {
