@@ -10,6 +10,7 @@
 
 pub(crate) mod body;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::Method;
@@ -18,6 +19,7 @@ use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Side, Tolerated, Verdict};
 
+use crate::charset;
 use crate::collect::{Collector, Flow, Stop};
 use crate::grpc;
 use crate::headers::{self, FieldComparison};
@@ -77,6 +79,10 @@ pub enum DocumentKind {
     JsonLines,
     /// By its data.
     Yaml,
+    /// By its data.
+    Xml,
+    /// By row and column.
+    Csv,
     /// By line.
     Text,
     /// Whole.
@@ -197,10 +203,17 @@ impl Comparator {
             DocumentKind::Json => BodyKind::Json,
             DocumentKind::JsonLines => BodyKind::JsonLines,
             DocumentKind::Yaml => BodyKind::Yaml,
+            DocumentKind::Xml => BodyKind::Xml,
+            DocumentKind::Csv => BodyKind::Csv,
             DocumentKind::Text => BodyKind::Text,
             DocumentKind::Bytes => BodyKind::Bytes,
         };
         let declared = [Declared::only(kind), Declared::only(kind)];
+        let texts = [legacy, candidate].map(|document| {
+            let charset = declared[0].charset_of(document);
+            charset::to_utf8(Cow::Borrowed(document), charset.as_deref())
+        });
+        let [legacy, candidate] = [&*texts[0], &*texts[1]];
         let mut comparison = self.settle(&limits, true, |out, scratch| {
             body::decoded(legacy, candidate, &declared, &scope, out, scratch)
         });

@@ -21,6 +21,7 @@ pub mod causes;
 mod charset;
 mod collect;
 pub mod comparator;
+mod csv;
 pub mod decision;
 pub mod decode;
 pub mod document;
@@ -47,6 +48,7 @@ pub mod rules;
 pub mod seal;
 pub mod suggest;
 pub mod text;
+mod xml;
 mod yaml;
 
 pub use comparator::{AnswerPair, Comparator, Comparison, DocumentKind};

@@ -1,7 +1,11 @@
 //! Parses `Content-Type`, as far as the comparison of bodies needs it.
 
+use std::borrow::Cow;
+
 use http::header::CONTENT_TYPE;
 use parity_schemas::fields::FieldLines;
+
+use crate::charset;
 
 /// How a body is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +14,8 @@ pub(crate) enum BodyKind {
     /// A JSON document on each line.
     JsonLines,
     Yaml,
+    Xml,
+    Csv,
     /// Server-sent events.
     Events,
     Form,
@@ -25,6 +31,10 @@ pub(crate) struct Declared {
     pub(crate) kind: Option<BodyKind>,
     /// The charset of a text that is not UTF-8.
     pub(crate) charset: Option<String>,
+    /// Whether there is a charset, be it UTF-8. Then what an XML document says of itself does not count.
+    pub(crate) says_charset: bool,
+    /// Whether the first line of a table is names, so that columns may be read by them.
+    pub(crate) says_header: bool,
     /// The boundary of a multipart body.
     pub(crate) boundary: Option<String>,
 }
@@ -34,6 +44,14 @@ impl Declared {
         Self {
             kind: Some(kind),
             ..Self::default()
+        }
+    }
+
+    /// The charset of this body, if it is not UTF-8. An XML document says its own where the header says none.
+    pub(crate) fn charset_of(&self, body: &[u8]) -> Option<Cow<'_, str>> {
+        match self.kind {
+            Some(BodyKind::Xml) if !self.says_charset => charset::of_xml(body).map(Cow::Owned),
+            _ => self.charset.as_deref().map(Cow::Borrowed),
         }
     }
 
@@ -50,14 +68,14 @@ impl Declared {
             let found = media.parameters.iter().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.clone())
         };
-        let charset = parameter("charset").filter(|label| {
-            !["utf-8", "utf8", "us-ascii"]
-                .iter()
-                .any(|utf8| label.eq_ignore_ascii_case(utf8))
-        });
+        let said = parameter("charset");
+        let says_charset = said.is_some();
+        let charset = said.filter(|label| !charset::is_utf8(label));
         Self {
             kind: Some(media.kind()),
             charset,
+            says_charset,
+            says_header: media.names_columns(),
             boundary: parameter("boundary"),
         }
     }
@@ -115,6 +133,17 @@ impl MediaType {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
     }
 
+    /// Whether the first line of a table is declared to be names (RFC 4180).
+    pub(crate) fn names_columns(&self) -> bool {
+        self.says("header", "present")
+    }
+
+    fn says(&self, name: &str, value: &str) -> bool {
+        self.parameters
+            .iter()
+            .any(|(known, said)| known == name && said == value)
+    }
+
     pub(crate) fn kind(&self) -> BodyKind {
         let essence = self.essence.as_str();
         if self.is_grpc() {
@@ -137,7 +166,10 @@ impl MediaType {
             | "application/stream+json" => BodyKind::JsonLines,
             "text/event-stream" => BodyKind::Events,
             "application/x-www-form-urlencoded" => BodyKind::Form,
-            "application/xml"
+            "application/xml" | "text/xml" => BodyKind::Xml,
+            // Pages and pictures, in which white space is seen and order is a place.
+            "application/xhtml+xml"
+            | "image/svg+xml"
             | "application/javascript"
             | "application/ecmascript"
             | "application/graphql"
@@ -145,7 +177,9 @@ impl MediaType {
             | "application/sql" => BodyKind::Text,
             _ if essence.starts_with("multipart/") => BodyKind::Multipart,
             _ if essence.ends_with("+yaml") => BodyKind::Yaml,
-            _ if essence.starts_with("text/") || essence.ends_with("+xml") => BodyKind::Text,
+            "text/csv" if !self.says("header", "absent") => BodyKind::Csv,
+            _ if essence.ends_with("+xml") => BodyKind::Xml,
+            _ if essence.starts_with("text/") => BodyKind::Text,
             _ => BodyKind::Bytes,
         }
     }
@@ -233,8 +267,12 @@ mod tests {
     fn kinds() {
         for (text, kind) in [
             ("application/hal+json", BodyKind::Json),
-            ("text/csv", BodyKind::Text),
+            ("text/csv", BodyKind::Csv),
+            ("text/csv; header=absent", BodyKind::Text),
             ("image/svg+xml", BodyKind::Text),
+            ("application/xhtml+xml", BodyKind::Text),
+            ("application/soap+xml; charset=utf-8", BodyKind::Xml),
+            ("text/xml", BodyKind::Xml),
             ("application/yaml", BodyKind::Yaml),
             ("application/octet-stream", BodyKind::Bytes),
             ("image/png", BodyKind::Bytes),

@@ -167,6 +167,8 @@ impl Pair {
             "json" => DocumentKind::Json,
             "ndjson" => DocumentKind::JsonLines,
             "yaml" => DocumentKind::Yaml,
+            "xml" => DocumentKind::Xml,
+            "csv" => DocumentKind::Csv,
             "txt" => DocumentKind::Text,
             "bin" => DocumentKind::Bytes,
             other => panic!("{}: nothing compares .{other}", self.name),
@@ -177,6 +179,8 @@ impl Pair {
             DocumentKind::Json => "application/json",
             DocumentKind::JsonLines => "application/x-ndjson",
             DocumentKind::Yaml => "application/yaml",
+            DocumentKind::Xml => "application/xml",
+            DocumentKind::Csv => "text/csv",
             DocumentKind::Text => "text/plain",
             DocumentKind::Bytes => "application/octet-stream",
         };
@@ -291,7 +295,7 @@ fn time(text: &str) -> Timestamp {
 
 /// A side's bytes and the extension of its file.
 fn side(case: &Path, name: &str) -> (Vec<u8>, String) {
-    for extension in ["json", "ndjson", "yaml", "txt", "bin", "http"] {
+    for extension in ["json", "ndjson", "yaml", "xml", "csv", "txt", "bin", "http"] {
         if let Ok(bytes) = fs::read(case.join(name).with_extension(extension)) {
             return (bytes, extension.to_owned());
         }

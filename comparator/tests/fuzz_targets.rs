@@ -39,6 +39,7 @@ const TARGETS: &[(Target, &[&str])] = &[
         targets::rules,
         &["rules.toml", "legacy.json", "candidate.json"],
     ),
+    (targets::xml, &["legacy.xml", "candidate.xml"]),
     (targets::yaml, &["legacy.yaml", "candidate.yaml"]),
 ];
 

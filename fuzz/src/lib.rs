@@ -19,6 +19,11 @@ pub fn rules(data: &[u8]) {
     targets::rules(data);
 }
 
+/// Two XML texts.
+pub fn xml(data: &[u8]) {
+    targets::xml(data);
+}
+
 /// Two YAML texts.
 pub fn yaml(data: &[u8]) {
     targets::yaml(data);

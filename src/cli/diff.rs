@@ -16,6 +16,10 @@ pub(crate) enum DiffKind {
     Ndjson,
     /// As data.
     Yaml,
+    /// As data.
+    Xml,
+    /// By row and column, where the first line is names.
+    Csv,
     /// By line.
     Text,
     /// A raw HTTP/1 answer: status, headers and body.

@@ -73,6 +73,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         DiffKind::Json => compare(DocumentKind::Json),
         DiffKind::Ndjson => compare(DocumentKind::JsonLines),
         DiffKind::Yaml => compare(DocumentKind::Yaml),
+        DiffKind::Xml => compare(DocumentKind::Xml),
+        DiffKind::Csv => compare(DocumentKind::Csv),
         DiffKind::Text => compare(DocumentKind::Text),
         DiffKind::Bytes => compare(DocumentKind::Bytes),
         DiffKind::Http => {

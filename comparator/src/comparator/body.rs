@@ -96,12 +96,13 @@ pub(super) fn compare(
         Declared::of(&pair.candidate.headers),
     ];
     let [legacy, candidate] =
-        [(legacy, &declared[0]), (candidate, &declared[1])].map(|(body, declared)| match declared
-            .kind
-        {
+        [(legacy, &declared[0]), (candidate, &declared[1])].map(|(body, declared)| {
             // Different bytes may decode to the same text; as bytes they still differ.
-            Some(BodyKind::Bytes | BodyKind::Multipart) => body,
-            _ => charset::to_utf8(body, declared.charset.as_deref()),
+            if let Some(BodyKind::Bytes | BodyKind::Multipart) = declared.kind {
+                return body;
+            }
+            let charset = declared.charset_of(&body);
+            charset::to_utf8(body, charset.as_deref())
         });
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
 }
@@ -218,12 +219,15 @@ pub(super) fn decoded(
         // JSON is also YAML, so YAML is the most structured kind that both can be.
         [Some(BodyKind::Yaml), Some(BodyKind::Yaml | BodyKind::Json)]
         | [Some(BodyKind::Json), Some(BodyKind::Yaml)] => structured.yaml(),
+        [Some(BodyKind::Xml), Some(BodyKind::Xml)] => structured.xml(true),
+        [Some(BodyKind::Xml), _] | [_, Some(BodyKind::Xml)] => structured.xml(false),
+        [Some(BodyKind::Csv), Some(BodyKind::Csv)] => structured.csv(),
         [Some(BodyKind::Events), Some(BodyKind::Events)] => structured.events(),
         [Some(BodyKind::Form), Some(BodyKind::Form)] => structured.form(),
         [Some(BodyKind::Multipart), Some(BodyKind::Multipart)] => structured.multipart(),
         [Some(BodyKind::Text), Some(BodyKind::Text)] => as_text(legacy, candidate, scope, out),
         [Some(BodyKind::Bytes), Some(BodyKind::Bytes)] => as_bytes(legacy, candidate, out),
-        // Types missing or in disagreement: JSON if both parse as JSON, else text if both are text.
+        // Other types missing or in disagreement: JSON if both parse as JSON, else text if both are text.
         _ => structured.json(Layout::Document, false),
     }
 }

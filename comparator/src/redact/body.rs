@@ -6,23 +6,28 @@
 
 mod embedded;
 
+use std::borrow::Cow;
+
 use parity_schemas::exchange::{Body, Exchange};
 use parity_schemas::fields::FieldLines;
+use parity_schemas::verdict::Side;
 
 use super::claim::{Claim, in_utf8, is_text};
 use super::config::PlainText;
 use super::hidden::HideReason;
 use super::json::Document;
+use super::markup::Dialect;
 use super::place::Content;
 use super::{Redactor, graphql, markup, strings};
 use crate::comparator::Comparison;
+use crate::csv;
 use crate::events;
 use crate::form;
 use crate::limits::{DECODED_BYTES, MAX_DEPTH};
 use crate::media;
 use crate::notation::index::{Index, Layout, without_separators};
 use crate::rules::Scope;
-use crate::{decode, grpc, multipart, yaml};
+use crate::{decode, grpc, multipart, xml, yaml};
 
 /// Longest body that is parsed for the record; useful values of `limits.body` are far below.
 const MAX_BODY_BYTES: usize = 32 << 20;
@@ -67,6 +72,10 @@ enum ParsedBody {
     Documents(Vec<Vec<u8>>, Content),
     /// JSON documents made from YAML in which one value may occur under several names.
     Aliased(Vec<Vec<u8>>),
+    /// XML that is compared as data: redacted as text, and what that text says.
+    Xml(String, xml::Document),
+    /// The same for a table; whether its columns have a declared name.
+    Csv(String, csv::Table, bool),
     Redacted(RedactedBody),
 }
 
@@ -75,7 +84,7 @@ impl ParsedBody {
     fn is_single(&self) -> bool {
         match self {
             Self::Documents(documents, _) | Self::Aliased(documents) => documents.len() == 1,
-            Self::Redacted(_) => true,
+            Self::Xml(..) | Self::Csv(..) | Self::Redacted(_) => true,
         }
     }
 
@@ -104,7 +113,13 @@ impl Redactor {
         let (legacy, candidate) = if sampled || differ {
             let read = [&exchange.legacy, &exchange.candidate]
                 .map(|answer| self.read(&answer.headers, &answer.body, scope));
-            let [one, two] = read;
+            let by_line = comparison.findings.iter().any(|finding| {
+                matches!(
+                    (&finding.legacy, &finding.candidate),
+                    (Side::Line(_), _) | (_, Side::Line(_))
+                )
+            });
+            let [one, two] = if by_line { read } else { as_documents(read) };
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
             let single = one.is_single() && two.is_single();
@@ -133,6 +148,9 @@ impl Redactor {
     fn finished(&self, read: ParsedBody, single: bool, scope: &Scope) -> RedactedBody {
         let (documents, content, aliased) = match read {
             ParsedBody::Redacted(shown) => return shown,
+            ParsedBody::Xml(shown, _) | ParsedBody::Csv(shown, ..) => {
+                return RedactedBody::Text(shown);
+            }
             ParsedBody::Documents(documents, content) => (documents, content, false),
             ParsedBody::Aliased(documents) => (documents, Content::Values, true),
         };
@@ -166,7 +184,8 @@ impl Redactor {
                 None => hidden(HideReason::Binary),
             };
         }
-        let (claim, charset) = Claim::of(headers);
+        let (claim, declared) = Claim::of(headers);
+        let charset = declared.charset_of(&decoded).map(Cow::into_owned);
         match claim {
             Claim::Bytes => hidden(HideReason::Binary),
             Claim::Multipart(_) | Claim::MultipartForm(_) => self.claimed(&claim, &decoded, scope),
@@ -238,6 +257,20 @@ impl Redactor {
             }
             Claim::Form => hidden(HideReason::Invalid("form")),
             Claim::Unsupported => hidden(HideReason::Unsupported),
+            Claim::Xml => match self.structured(claim, plain) {
+                Some(shown) => match xml::parse(&shown, MAX_DEPTH) {
+                    Ok(document) => ParsedBody::Xml(shown, document),
+                    Err(_) => ParsedBody::Redacted(RedactedBody::Text(shown)),
+                },
+                None => hidden(self.invalid(claim)),
+            },
+            Claim::Csv(named) => match self.structured(claim, plain) {
+                Some(shown) => match csv::parse(&shown) {
+                    Some(table) => ParsedBody::Csv(shown, table, *named),
+                    None => ParsedBody::Redacted(RedactedBody::Text(shown)),
+                },
+                None => hidden(self.invalid(claim)),
+            },
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                 ParsedBody::Redacted(self.structured(claim, text).map_or_else(
                     || RedactedBody::Hidden(self.hide(body, self.invalid(claim))),
@@ -307,19 +340,23 @@ impl Redactor {
     /// Redacts a text and keeps its lines; `None` if it is not what it claims to be.
     pub(super) fn structured(&self, claim: &Claim, text: &str) -> Option<String> {
         match claim {
+            Claim::Xml => markup::redacted(self, text, Some(Dialect::Xml), 0),
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
             Claim::GraphQl => graphql::redacted(self, text, 0),
-            Claim::Table => (self.text == PlainText::Patterns && self.is_table(text))
-                .then(|| self.table(text).into_owned()),
+            Claim::Csv(_) | Claim::Table => (self.text == PlainText::Patterns
+                && self.is_table(text))
+            .then(|| self.table(text).into_owned()),
             _ => None,
         }
     }
 
     fn invalid(&self, claim: &Claim) -> HideReason {
         match claim {
-            Claim::Markup(_) => HideReason::Invalid("markup"),
+            Claim::Xml | Claim::Markup(_) => HideReason::Invalid("markup"),
             Claim::GraphQl => HideReason::Invalid("GraphQL"),
-            Claim::Table if self.text == PlainText::Patterns => HideReason::Invalid("table"),
+            Claim::Csv(_) | Claim::Table if self.text == PlainText::Patterns => {
+                HideReason::Invalid("table")
+            }
             _ => HideReason::Requested,
         }
     }
@@ -333,6 +370,28 @@ impl Redactor {
         let layout = Layout::Document;
         let document = Document::read(self, json, layout, Content::Values, false, scope).ok()?;
         Some(RedactedBody::Text(format!("{guard}{}", document.text())))
+    }
+}
+
+/// Two answers in XML, or two tables, as the JSON that the comparison made of them, so that the paths of findings lead to
+/// values. One of them beside anything else was compared as text.
+fn as_documents(read: [ParsedBody; 2]) -> [ParsedBody; 2] {
+    let json = match &read {
+        [ParsedBody::Xml(_, one), ParsedBody::Xml(_, two)] => {
+            match xml::as_json([one, two], MAX_BODY_BYTES) {
+                [Ok(one), Ok(two)] => Some([one, two]),
+                _ => None,
+            }
+        }
+        [
+            ParsedBody::Csv(_, one, named),
+            ParsedBody::Csv(_, two, also),
+        ] => csv::as_json([one, two], *named && *also),
+        _ => None,
+    };
+    match json {
+        Some(json) => json.map(|json| ParsedBody::Documents(vec![json], Content::Values)),
+        None => read,
     }
 }
 

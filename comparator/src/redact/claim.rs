@@ -20,9 +20,13 @@ pub(super) enum Claim {
     Multipart(Option<String>),
     /// A multipart form, in which every part has a name.
     MultipartForm(Option<String>),
-    /// XML or HTML, by its type or by how it starts.
+    /// XML that is compared as data.
+    Xml,
+    /// Other XML or HTML, by its type or by how it starts.
     Markup(Option<Dialect>),
     GraphQl,
+    /// A table that is compared by row and column. Whether columns have a declared name.
+    Csv(bool),
     /// Values separated by commas, tabs or semicolons.
     Table,
     Plain,
@@ -35,13 +39,13 @@ pub(super) enum Claim {
 }
 
 impl Claim {
-    pub(super) fn of(headers: &FieldLines) -> (Self, Option<String>) {
+    pub(super) fn of(headers: &FieldLines) -> (Self, Declared) {
         let Some(value) = headers.get(&http::header::CONTENT_TYPE) else {
-            return (Self::Undeclared, None);
+            return (Self::Undeclared, Declared::default());
         };
         let declared = Declared::of(headers);
         let text = value.lossy();
-        (Self::of_type(&text, declared.boundary), declared.charset)
+        (Self::of_type(&text, declared.boundary.clone()), declared)
     }
 
     /// The claim made by the value of a `Content-Type`.
@@ -53,6 +57,8 @@ impl Claim {
             BodyKind::Json => Self::Json,
             BodyKind::JsonLines => Self::Lines,
             BodyKind::Yaml => Self::Yaml,
+            BodyKind::Xml => Self::Xml,
+            BodyKind::Csv => Self::Csv(media.names_columns()),
             BodyKind::Events => Self::Events,
             BodyKind::Form => Self::Form,
             BodyKind::Multipart if essence == "multipart/form-data" => {
@@ -63,7 +69,6 @@ impl Claim {
             BodyKind::Text => match essence {
                 "application/graphql" => Self::GraphQl,
                 "text/html" => Self::Markup(Some(Dialect::Html)),
-                "text/xml" | "application/xml" => Self::Markup(Some(Dialect::Xml)),
                 "text/csv" | "text/tab-separated-values" => Self::Table,
                 "text/plain" | "text/markdown" => Self::Plain,
                 _ if essence.ends_with("+xml") => Self::Markup(Some(Dialect::Xml)),

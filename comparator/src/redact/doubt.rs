@@ -20,7 +20,7 @@ impl Redactor {
         [&exchange.legacy, &exchange.candidate]
             .iter()
             .any(|answer| {
-                let (claim, charset) = Claim::of(&answer.headers);
+                let (claim, declared) = Claim::of(&answer.headers);
                 if !matches!(claim, Claim::Form | Claim::Yaml) {
                     return false;
                 }
@@ -29,7 +29,7 @@ impl Redactor {
                 let decoded = decode::decode(&raw, &decode::encodings(&answer.headers), limit);
                 let text = decoded
                     .ok()
-                    .and_then(|decoded| in_utf8(decoded, charset.as_deref()));
+                    .and_then(|decoded| in_utf8(decoded, declared.charset.as_deref()));
                 let text = text
                     .as_deref()
                     .and_then(|text| std::str::from_utf8(text).ok());

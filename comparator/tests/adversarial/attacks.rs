@@ -239,6 +239,32 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
 ];
 
+/// Units of XML, each repeated; `#` is a number that grows.
+pub(crate) const XML: &[&str] = &[
+    "<a/>",
+    "<a#/>",
+    "<a>x</a>",
+    "<a#><b/><c/></a#>",
+    "<a x#='1'/>",
+    "<a xmlns:p#='u#'/>",
+    "<p:a xmlns:p='u#' p:b=''/>",
+    "&amp;",
+    "x<a/>",
+    "<![CDATA[x]]>",
+    "<!-- x -->",
+    "<?x y?>",
+    "\n",
+    "<a>",
+    "</a>",
+    "<",
+    "&",
+    "]]",
+    "<!--",
+    "<![CDATA[",
+    "<!DOCTYPE a [",
+    "' ",
+];
+
 /// Inputs that were hard for one YAML parser or another.
 pub(crate) const YAML: &[&str] = &[
     "- ",

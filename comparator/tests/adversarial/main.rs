@@ -10,7 +10,7 @@ mod attacks;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attacks::{ATTACKS, FIELDS, Pair, YAML};
+use attacks::{ATTACKS, FIELDS, Pair, XML, YAML};
 use http::{HeaderMap, HeaderValue, Method};
 use parity_comparator::{AnswerPair, Comparator, DocumentKind, Limits, RuleConfig, Rules};
 use parity_schemas::exchange::Capture;
@@ -44,6 +44,11 @@ const FRAMED: &[(&str, &str, &str)] = &[
     ("multipart/mixed; boundary=x", "--x\n\n#\n", "\n--x--"),
     ("multipart/mixed; boundary=x", "\n--x \t", "\n--x--"),
     ("multipart/mixed; boundary=x", "--x\na: #\n\n\n", "\n--x--"),
+    ("text/csv", "a#,b#,\n", ""),
+    ("text/csv", "a#,", ""),
+    ("text/csv", "a\n", ""),
+    ("text/csv", "\"\"", ""),
+    ("text/csv", "\"\n", ""),
     ("text/plain; charset=shift_jis", "é", ""),
 ];
 
@@ -52,6 +57,8 @@ fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
         DocumentKind::Json => "application/json",
         DocumentKind::JsonLines => "application/x-ndjson",
         DocumentKind::Yaml => "application/yaml",
+        DocumentKind::Xml => "application/xml",
+        DocumentKind::Csv => "text/csv",
         DocumentKind::Text | DocumentKind::Bytes => "text/plain",
     };
     headers
@@ -116,6 +123,36 @@ fn yaml_grows_in_proportion() {
         grows_in_proportion(unit, 8_000, |n| {
             let text = unit.repeat(n);
             Pair::json(text.clone(), text + "1").of(DocumentKind::Yaml)
+        });
+    }
+}
+
+#[test]
+fn xml_grows_in_proportion() {
+    // Within an element, as attributes of one, and with every prefix in scope.
+    let around = [
+        ("<r>", "</r>"),
+        ("<r", "/>"),
+        ("<r xmlns:p='u'><p:c>", "</p:c></r>"),
+    ];
+    for (unit, (begin, end)) in XML
+        .iter()
+        .flat_map(|unit| around.map(|around| (unit, around)))
+    {
+        let attributes = begin == "<r";
+        let unit = match unit
+            .strip_prefix("<a ")
+            .and_then(|unit| unit.strip_suffix("/>"))
+        {
+            Some(inner) if attributes => format!(" {inner}"),
+            _ => (*unit).to_owned(),
+        };
+        grows_in_proportion(&format!("{begin}{unit}"), 8_000, |n| {
+            let body: String = (0..n)
+                .map(|at| unit.replace('#', &at.to_string()))
+                .collect();
+            let text = |add: &str| format!("{begin}{body}{end}{add}");
+            Pair::json(text(""), text("<!-- x -->")).of(DocumentKind::Xml)
         });
     }
 }

@@ -19,7 +19,7 @@ proptest! {
         one in prop::collection::vec(any::<u8>(), 0..60),
         two in prop::collection::vec(any::<u8>(), 0..60),
     ) {
-        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Text, DocumentKind::Bytes] {
+        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Xml, DocumentKind::Csv, DocumentKind::Text, DocumentKind::Bytes] {
             let first = compare_with(&[], &one, &two, kind);
             let second = compare_with(&[], &one, &two, kind);
             prop_assert_eq!(first.verdict, second.verdict);
@@ -33,7 +33,7 @@ proptest! {
         one in "[\\[\\]{}:,\"'0-9eE.+\\-truefalsn&*!|> \n\\\\u#]{0,50}",
         two in "[\\[\\]{}:,\"'0-9eE.+\\-truefalsn&*!|> \n\\\\u#]{0,50}",
     ) {
-        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Text] {
+        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Xml, DocumentKind::Text] {
             let comparison = compare_with(&[], one.as_bytes(), two.as_bytes(), kind);
             prop_assert!(one != two || comparison.verdict == Verdict::Match);
         }

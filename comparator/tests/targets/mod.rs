@@ -11,11 +11,13 @@ mod laws;
 mod oracle;
 mod rules;
 mod source;
+mod xml;
 mod yaml;
 
 pub(crate) use decode::decode;
 pub(crate) use json::json;
 pub(crate) use rules::rules;
+pub(crate) use xml::xml;
 pub(crate) use yaml::yaml;
 
 use parity_comparator::Limits;

@@ -74,8 +74,10 @@ impl Input {
             "json" | "geojson" | "jsonld" | "har" => Some(DiffKind::Json),
             "ndjson" | "jsonl" => Some(DiffKind::Ndjson),
             "yaml" | "yml" => Some(DiffKind::Yaml),
+            "xml" => Some(DiffKind::Xml),
+            "csv" => Some(DiffKind::Csv),
             "http" => Some(DiffKind::Http),
-            "txt" | "text" | "html" | "xml" | "csv" | "md" => Some(DiffKind::Text),
+            "txt" | "text" | "html" | "svg" | "xhtml" | "md" => Some(DiffKind::Text),
             "bin" | "png" | "jpg" => Some(DiffKind::Bytes),
             _ => None,
         }

@@ -11,6 +11,7 @@ use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Si
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
 use crate::collect::{Collector, Flow, excerpt, shown};
+use crate::csv;
 use crate::events;
 use crate::form;
 use crate::json::{self, Outcome};
@@ -19,6 +20,7 @@ use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::notation::index::{Index, IndexError, Layout, without_separators};
 use crate::rules::Scope;
+use crate::xml::{self, XmlError};
 use crate::yaml::{self, YamlError};
 
 /// The byte order mark of UTF-8. In YAML and server-sent events it is not content. In JSON it must not be added, and many
@@ -38,6 +40,16 @@ impl From<YamlError> for ReadError {
         match error {
             YamlError::Syntax(detail) => Self::Syntax(yaml::INVALID.into(), Some(detail)),
             YamlError::Limit(reason) => Self::Limit(reason),
+        }
+    }
+}
+
+impl From<XmlError> for ReadError {
+    fn from(error: XmlError) -> Self {
+        match error {
+            XmlError::Syntax(detail) => Self::Syntax(xml::INVALID.into(), Some(detail)),
+            XmlError::Declares => Self::Syntax("XML with declarations".into(), None),
+            XmlError::Limit(reason) => Self::Limit(reason),
         }
     }
 }
@@ -178,6 +190,48 @@ impl Structured<'_, '_> {
         flow
     }
 
+    /// Compares as XML. `claimed` if both sides say that it is; else both must be XML, or they are compared as what else
+    /// they may be.
+    pub(super) fn xml(self, claimed: bool) -> Flow {
+        let depth = self.out.limits.honoured_depth();
+        let limit = self.out.limits.decoded_bytes;
+        let read = self.bodies.map(|body| {
+            // What is not UTF-8 is not XML, because a document says its charset.
+            let text = text(without_bom(body)).map_err(|_| XmlError::Syntax("not UTF-8".into()))?;
+            xml::parse(text, depth)
+        });
+        let read = match read {
+            [Ok(one), Ok(two)] => {
+                let [one, two] = xml::as_json([&one, &two], limit);
+                [one, two].map(|json| json.map(|json| vec![json]).map_err(ReadError::Limit))
+            }
+            _ if !claimed => return self.json(Layout::Document, false),
+            [Err(XmlError::Declares), _] | [_, Err(XmlError::Declares)] => {
+                let [legacy, candidate] = self.bodies;
+                return as_text(legacy, candidate, self.scope, self.out);
+            }
+            read => read.map(|read| read.map(|_| Vec::new()).map_err(ReadError::from)),
+        };
+        self.compared(read)
+    }
+
+    /// Compares by row and column, or as text where the first lines are no names.
+    pub(super) fn csv(self) -> Flow {
+        let by_name = self.declared.iter().all(|declared| declared.says_header);
+        let tables = self
+            .bodies
+            .map(|body| csv::parse(text(without_bom(body)).ok()?));
+        let json = match &tables {
+            [Some(one), Some(two)] => csv::as_json([one, two], by_name),
+            _ => None,
+        };
+        if let Some(json) = json {
+            return self.compared(json.map(|json| Ok(vec![json])));
+        }
+        let [legacy, candidate] = self.bodies;
+        as_text(legacy, candidate, self.scope, self.out)
+    }
+
     pub(super) fn events(self) -> Flow {
         let depth = self.out.limits.honoured_depth();
         self.converted(|_, body, scratch| {
@@ -214,8 +268,18 @@ impl Structured<'_, '_> {
         read: impl Fn(usize, &[u8], &mut json::Scratch) -> Result<Vec<Vec<u8>>, ReadError>,
     ) -> Flow {
         let [legacy, candidate] = self.bodies;
+        let read = [
+            read(0, legacy, self.scratch),
+            read(1, candidate, self.scratch),
+        ];
+        self.compared(read)
+    }
+
+    /// Compares the documents that were read from each body.
+    fn compared(self, [one, two]: [Result<Vec<Vec<u8>>, ReadError>; 2]) -> Flow {
+        let [legacy, candidate] = self.bodies;
         let (out, scratch) = (self.out, self.scratch);
-        let (one, two) = match (read(0, legacy, scratch), read(1, candidate, scratch)) {
+        let (one, two) = match (one, two) {
             (Ok(one), Ok(two)) => (one, two),
             (Err(ReadError::Syntax(..)), Err(ReadError::Syntax(..))) => {
                 out.note(Note::BothInvalid);
@@ -345,6 +409,10 @@ pub(in super::super) fn is_broken(document: &[u8], kind: BodyKind, depth: usize)
             let documents =
                 text(plain).map(|text| yaml::documents(text, depth, text.len().max(YAML_BYTES)));
             return matches!(documents, Err(_) | Ok(Err(YamlError::Syntax(_))));
+        }
+        BodyKind::Xml => {
+            let parsed = text(plain).map(|text| xml::parse(text, depth));
+            return matches!(parsed, Err(_) | Ok(Err(XmlError::Syntax(_))));
         }
         _ => return false,
     };

@@ -59,14 +59,18 @@ impl Redactor {
             Claim::Form => json(&form::to_json(text)),
             Claim::Events if !events::is_strict(text) && self.mentions_secret(text) => None,
             Claim::Events => json(&events::to_json(text, &mut is_json)),
-            Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.structured(claim, text),
+            Claim::Xml | Claim::Csv(_) | Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
+                self.structured(claim, text)
+            }
         };
         match shown {
             Some(shown) if shown == text => Cow::Borrowed(text),
             Some(shown) => Cow::Owned(shown),
             None => hidden(match claim {
                 Claim::Yaml => HideReason::Invalid("YAML"),
-                Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.invalid(claim),
+                Claim::Xml | Claim::Csv(_) | Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
+                    self.invalid(claim)
+                }
                 _ => HideReason::Invalid("JSON"),
             }),
         }

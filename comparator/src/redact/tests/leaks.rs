@@ -212,7 +212,7 @@ fn what_is_harmless_stays_as_it_was() {
             "<!DOCTYPE html>\n<html><body class=x><p>Hello &amp; welcome<br>\n<a href=\"/x?page=2\">next</a><ul><li>one<li>3</ul></body></html>\n",
         ),
         (
-            "application/xml",
+            "image/svg+xml",
             "<?xml version=\"1.0\"?>\n<order id=\"7\"><total currency='EUR'>13.50</total><note/></order>\n",
         ),
         (
@@ -220,7 +220,7 @@ fn what_is_harmless_stays_as_it_was() {
             "<!doctype html>\n<html lang=en><head><meta charset=\"utf-8\"><title>Orders</title><!-- of today --><link rel=stylesheet href=/a.css></head>\n<body><nav>Home &gt; Orders > 3</nav><p>if a < b then a -> b, x >= 2</p><table><tr><th>id</th><th>name</th></tr><tr><td>3</td><td>Ada</td></tr></table><form action='/x?page=2'><input type=text name=\"q\" value=\"red\" required><select name=s><option value=1 selected>one</option></select><textarea name=t>x</textarea><br/></form></div></body></html>\n",
         ),
         (
-            "application/xml",
+            "image/svg+xml",
             "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE order SYSTEM \"order.dtd\">\n<!-- of today, <b>3</b> --><o:order xmlns:o=\"urn:x\" o:id=\"7\"><![CDATA[a < b & c]]><note a='x > y'>1 &lt; 2 &amp; 3 &#x41;, a > b</note><empty/></o:order>\n",
         ),
         (
@@ -239,7 +239,7 @@ fn what_is_harmless_stays_as_it_was() {
             "text/plain",
             "10:30 GET /users/42 took 12 ms; 3 of 7 (42 %)\nkey: value, a=b\n",
         ),
-        ("text/csv", "user,age\nada,36\n"),
+        ("text/csv; header=absent", "user,age\nada,36\n"),
         (
             "text/plain",
             "Sold 3 of 7, by card, in the shop\nsee /users/42/orders?page=2 and docs/api/users.md\nmail ada@example.org at 10:30\nid | name\n1 | Ada\n",
@@ -269,7 +269,7 @@ fn what_is_harmless_stays_as_it_was() {
             r#"{"query":"query Q($id: ID!) { user(id: $id) { token name } }","variables":{"id":3},"operationName":"Q"}"#,
         ),
         (
-            "application/xml",
+            "image/svg+xml",
             "<users><user><name>Ada</name><age>3</age></user><user><age>36</age><name>Bob</name></user></users>",
         ),
         (
@@ -282,4 +282,30 @@ fn what_is_harmless_stays_as_it_was() {
         let record: serde_json::Value = serde_json::from_str(&text).expect("a record");
         assert_eq!(record["sample"]["legacy"]["body"], body, "{media}");
     }
+}
+
+#[test]
+fn xml_is_recorded_as_the_json_that_is_compared() {
+    let xml = |secret: &str, note: &str| {
+        format!("<user id='7'><password><new>{secret}</new></password><note>{note}</note></user>")
+    };
+    let (legacy, candidate) = (xml("hunter2hunter2", "a"), xml("hunter3hunter3", "b"));
+    let text = recorded(&[], "text/xml", legacy.as_bytes(), candidate.as_bytes());
+    assert!(!text.contains("hunter"), "{text}");
+    let record: serde_json::Value = serde_json::from_str(&text).expect("a record");
+    let body = record["sample"]["legacy"]["body"].as_str().expect("a text");
+    assert!(
+        body.starts_with(r#"{"user":{"@id":"7","password":"#),
+        "{body}"
+    );
+    let findings = record["findings"].as_array().expect("a list");
+    let note = findings
+        .iter()
+        .find(|finding| finding["path"] == "/user/note");
+    let note = note.expect("the note is told");
+    assert_eq!(
+        (&note["legacy"], &note["candidate"]),
+        (&r#""a""#.into(), &r#""b""#.into())
+    );
+    assert_eq!(findings.len(), 2, "{text}");
 }

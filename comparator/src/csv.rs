@@ -1,0 +1,220 @@
+//! Reads tables in CSV as lists of rows by the names in their first line, so that rules can name a column.
+//!
+//! How a field is quoted does not count, nor how lines end (RFC 4180). The order of columns counts, because readers by
+//! position exist, unless both media types say `header=present`.
+//!
+//! Nobody says that a first line is names. So tables are read by name only where it looks like that: each name begins
+//! with a letter and is there once, and every row has as many fields. Anything else is compared as text, and so are two
+//! tables without rows, of which only the first lines can differ.
+
+use std::collections::HashSet;
+
+use crate::notation::string;
+
+/// A table may take this many times its own size as JSON, because each row repeats the names. Beyond it, it is text.
+const MAX_GROWTH: usize = 64;
+/// Bytes that even the shortest table may take.
+const MIN_WRITTEN_BYTES: usize = 1 << 20;
+
+/// A table whose columns have names.
+pub(crate) struct Table {
+    names: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Bytes that it was read from.
+    bytes: usize,
+}
+
+/// Reads a text without a byte order mark; `None` if it is no table with names.
+pub(crate) fn parse(text: &str) -> Option<Table> {
+    let mut lines = Lines { rest: text };
+    let names = lines.next()??;
+    let mut once = HashSet::with_capacity(names.len());
+    let is_named =
+        |name: &String| name.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    if !names
+        .iter()
+        .all(|name| is_named(name) && once.insert(name.as_str()))
+    {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for row in lines {
+        rows.push(row.filter(|row| row.len() == names.len())?);
+    }
+    Some(Table {
+        rows,
+        bytes: text.len(),
+        names,
+    })
+}
+
+/// Both tables as JSON texts; `None` if they are to be compared as text. `by_name` if the order of columns does not count.
+pub(crate) fn as_json(tables: [&Table; 2], by_name: bool) -> Option<[Vec<u8>; 2]> {
+    let [one, two] = tables;
+    let same_names = one.names == two.names;
+    if one.rows.is_empty() && two.rows.is_empty() && !same_names {
+        return None;
+    }
+    if !(by_name || same_names || common(one, two) == common(two, one)) {
+        return None;
+    }
+    Some([written(one)?, written(two)?])
+}
+
+/// The names of a table that another one has, too, in its own order.
+fn common<'a>(table: &'a Table, other: &Table) -> Vec<&'a str> {
+    let known: HashSet<&str> = other.names.iter().map(String::as_str).collect();
+    let names = table.names.iter().map(String::as_str);
+    names.filter(|name| known.contains(name)).collect()
+}
+
+fn written(table: &Table) -> Option<Vec<u8>> {
+    let limit = table
+        .bytes
+        .saturating_mul(MAX_GROWTH)
+        .max(MIN_WRITTEN_BYTES);
+    let mut out = vec![b'['];
+    for (number, row) in table.rows.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        for (column, (name, field)) in table.names.iter().zip(row).enumerate() {
+            out.push(if column == 0 { b'{' } else { b',' });
+            string::quote(name, &mut out);
+            out.push(b':');
+            string::quote(field, &mut out);
+            if out.len() > limit {
+                return None;
+            }
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
+    Some(out)
+}
+
+/// The fields of each line; `None` for one that is not quoted as RFC 4180 says. Nothing comes after such a line.
+struct Lines<'a> {
+    rest: &'a str,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Option<Vec<String>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let mut fields = Vec::new();
+        loop {
+            let Some((field, rest)) = field(self.rest) else {
+                self.rest = "";
+                return Some(None);
+            };
+            fields.push(field);
+            let line_end = rest
+                .strip_prefix("\r\n")
+                .or_else(|| rest.strip_prefix('\n'));
+            match (rest.strip_prefix(','), line_end) {
+                (Some(rest), _) => self.rest = rest,
+                (None, Some(rest)) => {
+                    self.rest = rest;
+                    return Some(Some(fields));
+                }
+                (None, None) => {
+                    self.rest = "";
+                    return Some(rest.is_empty().then_some(fields));
+                }
+            }
+        }
+    }
+}
+
+/// The first field of a text, and what follows it.
+fn field(text: &str) -> Option<(String, &str)> {
+    let Some(mut rest) = text.strip_prefix('"') else {
+        let end = text.find([',', '\n', '"']).unwrap_or(text.len());
+        let (field, rest) = text.split_at(end);
+        if rest.starts_with('"') {
+            return None;
+        }
+        // The end of the line begins with CR.
+        return match field.strip_suffix('\r').filter(|_| rest.starts_with('\n')) {
+            Some(field) => Some((field.to_owned(), rest)),
+            None => Some((field.to_owned(), rest)),
+        };
+    };
+    let mut field = String::new();
+    loop {
+        let (inside, behind) = rest.split_once('"')?;
+        field.push_str(inside);
+        match behind.strip_prefix('"') {
+            Some(behind) => {
+                field.push('"');
+                rest = behind;
+            }
+            None => return Some((field, behind)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Option<String> {
+        let table = parse(text)?;
+        let [json, _] = as_json([&table, &table], false)?;
+        String::from_utf8(json).ok()
+    }
+
+    #[test]
+    fn rows_are_objects_by_the_first_line() {
+        for (text, expected) in [
+            ("a,b\n1,2\n", Some(r#"[{"a":"1","b":"2"}]"#)),
+            ("a,b\r\n1,2", Some(r#"[{"a":"1","b":"2"}]"#)),
+            (
+                "\"a\",b\n\"1\",\"x, \"\"y\"\"\nz\"\n",
+                Some(r#"[{"a":"1","b":"x, \"y\"\nz"}]"#),
+            ),
+            ("a,b\n,\"\"\n", Some(r#"[{"a":"","b":""}]"#)),
+            ("a\n\n1\n", Some(r#"[{"a":""},{"a":"1"}]"#)),
+            ("a,b\n", Some("[]")),
+            ("a,b\n 1,2 \n", Some(r#"[{"a":" 1","b":"2 "}]"#)),
+            ("", None),
+            ("\n", None),
+            ("a,a\n1,2\n", None),
+            ("a,\n1,2\n", None),
+            ("1,Ada\n2,Bob\n", None),
+            ("a,b\n1\n", None),
+            ("a,b\n1,2,3\n", None),
+            ("a,b\n\n", None),
+            ("a,b\n1,\"2\n", None),
+            ("a,b\n1,2\"\n", None),
+            ("a,b\n1,\"2\"3\n", None),
+        ] {
+            assert_eq!(json(text).as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn two_tables_are_read_by_name_only_where_the_names_say_so() {
+        for (legacy, candidate, by_name, expected) in [
+            ("a,b\n1,2\n", "b,a\n2,1\n", false, false),
+            ("a,b\n1,2\n", "b,a\n2,1\n", true, true),
+            ("a,b,c\n1,2,3\n", "a,c\n1,3\n", false, true),
+            ("a,b\n", "a,c\n", true, false),
+            ("a,b\n", "a,b\n", false, true),
+        ] {
+            let tables = [legacy, candidate].map(|text| parse(text).expect("a table"));
+            let json = as_json([&tables[0], &tables[1]], by_name);
+            assert_eq!(json.is_some(), expected, "{legacy:?} {candidate:?}");
+        }
+    }
+
+    #[test]
+    fn long_names_are_not_repeated_without_end() {
+        let text = format!("{}\n{}", "a".repeat(100_000), "1\n".repeat(100_000));
+        assert!(parse(&text).is_some() && json(&text).is_none());
+    }
+}
