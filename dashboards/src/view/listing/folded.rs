@@ -124,6 +124,8 @@ pub(super) fn entry(members: &[Member<'_>]) -> Option<GroupReport> {
         example_id: of.example_id,
         example: first.example.cloned(),
         also: rest.iter().map(coinciding).collect(),
+        attributes: of.attributes.clone(),
+        special: of.special.clone(),
     })
 }
 
