@@ -58,7 +58,8 @@ pub fn special(group: &AttributeCounts, route: &AttributeCounts) -> Vec<SpecialA
                 others_having,
                 others_of,
             };
-            if having >= MIN_HAVING && difference(&candidate) >= shares(MIN_PERCENT, 100, &candidate)
+            if having >= MIN_HAVING
+                && difference(&candidate) >= shares(MIN_PERCENT, 100, &candidate)
             {
                 found.push((by_chance(&candidate), candidate));
             }
@@ -169,7 +170,11 @@ mod tests {
                 &["query=!page 100/0"],
             ),
             // All requests are alike.
-            ("counted:50 client=curl:50", "counted:500 client=curl:500", &[]),
+            (
+                "counted:50 client=curl:50",
+                "counted:500 client=curl:500",
+                &[],
+            ),
             // The same share.
             (
                 "counted:50 client=curl:25 client=okhttp:25",
@@ -183,10 +188,22 @@ mod tests {
                 &[],
             ),
             // Too few of these, and of the others.
-            ("counted:9 client=curl:9", "counted:500 client=curl:9 client=go:491", &[]),
-            ("counted:500 client=curl:500", "counted:509 client=curl:500 client=go:9", &[]),
+            (
+                "counted:9 client=curl:9",
+                "counted:500 client=curl:9 client=go:491",
+                &[],
+            ),
+            (
+                "counted:500 client=curl:500",
+                "counted:509 client=curl:500 client=go:9",
+                &[],
+            ),
             // What may be by chance.
-            ("counted:10 client=curl:8", "counted:30 client=curl:18 client=go:12", &[]),
+            (
+                "counted:10 client=curl:8",
+                "counted:30 client=curl:18 client=go:12",
+                &[],
+            ),
             // What is not known.
             (
                 "counted:50 query=_other:90 client=_hidden:50",
@@ -195,7 +212,11 @@ mod tests {
             ),
             // Nothing was counted, and a store that contradicts itself.
             ("", "", &[]),
-            ("counted:50 client=curl:70", "counted:40 client=curl:30", &[]),
+            (
+                "counted:50 client=curl:70",
+                "counted:40 client=curl:30",
+                &[],
+            ),
             (
                 "counted:50 client=curl:90",
                 "counted:100 client=curl:40",

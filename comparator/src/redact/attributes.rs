@@ -200,17 +200,33 @@ mod tests {
             ("Go-http-client/1.1", "Go-http-client"),
             ("python-requests/2.31", "python-requests"),
             ("checkout-service", "checkout-service"),
-            ("Mozilla/5.0 (X11; Linux x86_64; rv:1.0) Gecko/20100101 Firefox/120.0", "Firefox"),
-            ("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36", "Chrome"),
-            ("Mozilla/5.0 AppleWebKit/537.36 Chrome/120.0 Safari/537.36 Edg/120.0", "Edge"),
-            ("Mozilla/5.0 (Macintosh) Version/17.1 Safari/605.1.15", "Safari"),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:1.0) Gecko/20100101 Firefox/120.0",
+                "Firefox",
+            ),
+            (
+                "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36",
+                "Chrome",
+            ),
+            (
+                "Mozilla/5.0 AppleWebKit/537.36 Chrome/120.0 Safari/537.36 Edg/120.0",
+                "Edge",
+            ),
+            (
+                "Mozilla/5.0 (Macintosh) Version/17.1 Safari/605.1.15",
+                "Safari",
+            ),
             ("Mozilla/5.0 (compatible; Googlebot/2.1)", "bot"),
             ("Mozilla/4.0", "other browser"),
             ("", "none"),
             ("xK9dQ2mZ7pL4vB8nR3tY/1", HIDDEN),
             ("<script>alert(1)</script>", HIDDEN),
         ] {
-            assert_eq!(client(&headers(&[("user-agent", agent)])), family, "{agent}");
+            assert_eq!(
+                client(&headers(&[("user-agent", agent)])),
+                family,
+                "{agent}"
+            );
         }
         assert_eq!(client(&headers(&[])), "none");
     }

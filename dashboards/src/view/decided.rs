@@ -4,6 +4,7 @@
 //! The gate, which waits until its evidence is complete, calls [`settled`](super::settled()).
 
 use super::listing::Listing;
+use super::listing::special::Routes;
 use crate::question::Question;
 use parity_comparator::decision;
 use parity_comparator::redact::by_hand;
@@ -58,7 +59,10 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
     let found = (evidence.as_ref(), instead.as_ref());
     let (decision, absent) = decide(question, found, &standing);
     report.without_noise(&decision);
-    tell_special(&mut report);
+    let routes = Routes::of(&report.routes);
+    for group in &mut report.groups {
+        routes.tell(group);
+    }
     let listing = Listing::of(&report, question.thresholds.noise);
     report.causes = listing.causes();
     Ok(Decided {
@@ -67,20 +71,6 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
         listing,
         absent,
     })
-}
-
-/// Says of each group what is special about its requests.
-fn tell_special(report: &mut Report) {
-    let routes: HashMap<&str, &AttributeCounts> = report
-        .routes
-        .iter()
-        .map(|route| (route.route.as_str(), &route.attributes))
-        .collect();
-    for group in &mut report.groups {
-        if let Some(route) = routes.get(group.route.as_str()) {
-            group.special = special(&group.attributes, route);
-        }
-    }
 }
 
 /// Decides now on what was found: the evidence, or what is recorded instead, which the reason then names.

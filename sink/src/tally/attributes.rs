@@ -192,7 +192,11 @@ impl Counted {
         let of_same = self.counts.keys();
         let of_same = of_same.filter(|known| known.attribute == id.attribute && known.value > 0);
         let full = of_same.count() >= MAX_VALUES;
-        let id = if full { AttributeId::other(id.attribute) } else { id };
+        let id = if full {
+            AttributeId::other(id.attribute)
+        } else {
+            id
+        };
         *self.counts.entry(id).or_default() += count;
     }
 }

@@ -162,7 +162,9 @@ impl RouteTally {
     /// Groups whose attributes are counted.
     fn attributed(&self) -> usize {
         let groups = self.groups.values();
-        groups.filter(|state| state.count.attributes.is_some()).count()
+        groups
+            .filter(|state| state.count.attributes.is_some())
+            .count()
     }
 
     /// `rules` is the number of rules.
@@ -178,7 +180,11 @@ impl RouteTally {
     pub(super) fn add_mismatches(&mut self, mismatches: Mismatches, most: usize, room: &mut Room) {
         self.classes.add(&mismatches.classes);
         let own_room = most.saturating_sub(self.groups.len());
-        let new = self.add_groups(mismatches.groups, own_room.min(room.groups), &mut room.attributed);
+        let new = self.add_groups(
+            mismatches.groups,
+            own_room.min(room.groups),
+            &mut room.attributed,
+        );
         room.groups = room.groups.saturating_sub(new);
         let before = self.sets.len();
         let (sets, groups) = (&mut self.sets, &self.groups);
@@ -280,7 +286,13 @@ impl RouteTally {
     }
 
     /// The row of this tally; `shape` has the fields that all rows share.
-    pub(super) fn row(&self, start: Timestamp, shape: Tally, rule_ids: &[String], names: &Names) -> Tally {
+    pub(super) fn row(
+        &self,
+        start: Timestamp,
+        shape: Tally,
+        rule_ids: &[String],
+        names: &Names,
+    ) -> Tally {
         let mut tally = shape;
         tally.id = self.id;
         tally.revision = self.revision;

@@ -107,6 +107,9 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     if let Some(near) = cause.near() {
         writeln!(out, "         {near}")?;
     }
+    if let Some(special) = cause.special() {
+        writeln!(out, "         special: {special}")?;
+    }
     if cause.is_of_routes() {
         return write_routes(out, cause);
     }
@@ -176,6 +179,9 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
     about.extend(group.classes());
     if !about.is_empty() {
         writeln!(out, "         {}", styled(DIM, about.join(" · ")))?;
+    }
+    if let Some(special) = group.special() {
+        writeln!(out, "         special: {special}")?;
     }
     if let Some(shapes) = group.shapes() {
         writeln!(out, "         {}", styled(DIM, shapes))?;

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use parity_comparator::causes::{Bounds, Counted, Exchanges};
+use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CoincidingGroup, GroupReport, Member};
@@ -246,6 +247,13 @@ impl Folding<'_> {
         group.last_seen = of_all().map(|member| member.group.last_seen).max()?;
         let (at_least, at_most) = self.bounds(&members, &folds, exchanges);
         group.count = at_least;
+        // A mismatch that is in several of them would be counted more than once.
+        if at_least == at_most {
+            group.attributes = AttributeCounts::new();
+            for member in of_all() {
+                add_attributes(&mut group.attributes, &member.group.attributes);
+            }
+        }
         let mut classes = classes.into_iter();
         group.classes = classes.next()?;
         for (other, classes) in group.also.iter_mut().zip(classes) {

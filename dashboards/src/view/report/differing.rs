@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CauseReport, GroupReport};
 use parity_schemas::severity::Severity;
@@ -11,7 +12,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 use crate::view::difference::{Difference, Place, Values, explained};
 use crate::view::listing::{Folded, Listing};
 use crate::view::noise::shapes;
-use crate::view::words::{classes, grouped, plural, shown};
+use crate::view::words::{classes, grouped, plural, shown, special};
 
 /// Differences. Everything the gravest first, then the most frequent.
 pub(crate) struct Differing<'a> {
@@ -182,6 +183,23 @@ impl<'a> Cause<'a> {
         self.explanation().map(explained)
     }
 
+    /// What is special about the requests of all of its groups, in words. The shares are those of the most frequent one.
+    pub(crate) fn special(&self) -> Option<String> {
+        let (first, others) = self.members.split_first()?;
+        let is_shared = |one: &SpecialAttribute| {
+            others.iter().all(|member| {
+                let mut all = member.group.special.iter();
+                all.any(|other| {
+                    other.attribute == one.attribute
+                        && other.value == one.value
+                        && other.is_absent == one.is_absent
+                })
+            })
+        };
+        let shared = first.group.special.iter().filter(|one| is_shared(one));
+        special(&shared.cloned().collect::<Vec<_>>())
+    }
+
     /// Where it is found: `3 routes`, or the name of the only one.
     pub(crate) fn routes(&self) -> String {
         match (self.report.routes, self.members.first()) {
@@ -304,6 +322,11 @@ impl Group<'_> {
     /// The mismatches by class; `None` if none was asked again.
     pub(crate) fn classes(&self) -> Option<String> {
         classes(&self.report.classes)
+    }
+
+    /// What is special about these requests, in words.
+    pub(crate) fn special(&self) -> Option<String> {
+        special(&self.report.special)
     }
 
     /// The shapes of its values, if there are several.
