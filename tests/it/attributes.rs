@@ -72,7 +72,7 @@ fn traffic(mirror: &Mirror<'_>) -> u64 {
             ],
         );
         get("/pod", &[("user-agent", other)]);
-        let body = "x".repeat(pick(2_000, 100));
+        let body = "x".repeat(if planted { 2_000 } else { 100 });
         let sent = send(address, "POST", "/size", &[], body.as_bytes());
         assert_eq!(sent.status, 200);
     }
@@ -107,7 +107,8 @@ fn check(report: &Report) {
 /// The header by which the two services always differ is ignored.
 const RULE: &str = "[[rule]]
 id = \"pod\"
-path = \"header:x-pod\"
+part = \"header\"
+path = \"x-pod\"
 action = \"ignore\"
 ";
 

@@ -107,7 +107,8 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     if let Some(near) = cause.near() {
         writeln!(out, "         {near}")?;
     }
-    if let Some(special) = cause.special() {
+    let shared = cause.special();
+    if let Some(special) = &shared {
         writeln!(out, "         special: {special}")?;
     }
     if cause.is_of_routes() {
@@ -123,6 +124,9 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
             place(difference.place),
             values(difference.values.as_ref())
         )?;
+        if let Some(special) = member.special().filter(|_| shared.is_none()) {
+            writeln!(out, "                  special: {special}")?;
+        }
     }
     if cause.members.len() > MAX_PLACES {
         let hidden = (cause.members.len() - MAX_PLACES) as u64;

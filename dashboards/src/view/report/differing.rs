@@ -144,6 +144,13 @@ pub(crate) struct Member<'a> {
     classes: &'a ClassCounts,
 }
 
+impl Member<'_> {
+    /// What is special about its requests, in words.
+    pub(crate) fn special(&self) -> Option<String> {
+        special(&self.group.special)
+    }
+}
+
 impl<'a> Cause<'a> {
     /// `None` for a cause without a name, which no report of ours contains.
     fn of(report: &'a CauseReport, members: Vec<Member<'a>>) -> Option<Self> {
