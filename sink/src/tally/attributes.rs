@@ -10,9 +10,9 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use parity_schemas::attributes::{AttributeCounts, COUNTED, HOUR, INSTANCE, key};
+use parity_schemas::route::OTHER;
 use parity_schemas::time::Timestamp;
 
-use super::counters::OTHER;
 use super::fast_map::FastMap;
 
 /// Attributes of a process: those of every request, and the headers of some configurations.
