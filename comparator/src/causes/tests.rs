@@ -39,6 +39,8 @@ fn entry(index: usize, line: &str) -> GroupReport {
         example_id: Uuid::nil(),
         example: None,
         also: members,
+        attributes: Default::default(),
+        special: Vec::new(),
     }
 }
 

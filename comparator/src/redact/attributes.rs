@@ -152,8 +152,8 @@ fn client(headers: &FieldLines) -> &str {
         let known = browsers.find(|(mark, _)| agent.contains(mark));
         return known.map_or("other browser", |(_, family)| family);
     }
-    let end = agent.find(['/', ' ']).unwrap_or(agent.len());
-    plain(&agent[..end])
+    let product = agent.split(['/', ' ']).next();
+    plain(product.unwrap_or_default())
 }
 
 fn content_type(headers: &FieldLines) -> &str {

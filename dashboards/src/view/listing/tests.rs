@@ -79,6 +79,8 @@ fn report(lines: &[&str]) -> Report {
             example_id: Uuid::from_u128(index as u128 + 1),
             example: first.example,
             also: of_line,
+            attributes: Default::default(),
+            special: Vec::new(),
         });
     }
     report
