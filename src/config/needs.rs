@@ -297,7 +297,7 @@ impl Layers {
                 retention: retention?,
                 queue: queue?,
                 recheck: recheck?,
-                attributes: attributes?,
+                attributes,
                 next_expiry: rules_as_given.next_expiry(now),
                 rules,
                 rules_as_given,
@@ -315,7 +315,7 @@ impl Layers {
         }
     }
 
-    fn attributes(&mut self) -> Option<Option<AttributeConfig>> {
+    fn attributes(&mut self) -> Option<AttributeConfig> {
         let enabled = self.get(&attributes::ENABLED);
         let headers = self.each(&attributes::HEADERS);
         let candidate_instance = self.get(&attributes::CANDIDATE_INSTANCE);
@@ -329,10 +329,11 @@ impl Layers {
             self.problems
                 .push(problem.hint("keep those that tell kinds of requests apart"));
         }
-        Some(enabled?.then_some(AttributeConfig {
+        // A value that cannot be read is a problem, so this is then not used.
+        enabled?.then_some(AttributeConfig {
             headers,
             candidate_instance,
-        }))
+        })
     }
 
     fn recheck(&mut self) -> Option<RecheckSettings> {

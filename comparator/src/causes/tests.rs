@@ -39,7 +39,7 @@ fn entry(index: usize, line: &str) -> GroupReport {
         example_id: Uuid::nil(),
         example: None,
         also: members,
-        attributes: Default::default(),
+        attributes: parity_schemas::attributes::AttributeCounts::new(),
         special: Vec::new(),
     }
 }

@@ -132,8 +132,11 @@ const MICROS_PER_HOUR: i64 = 3_600_000_000;
 pub struct AttributeNumbers {
     names: Arc<Names>,
     /// By the place that the caller knows an attribute by.
-    places: Vec<Option<(u16, FastMap<Box<str>, AttributeId>)>>,
+    places: Vec<Option<Known>>,
 }
+
+/// An attribute, and those of its values that the thread has met.
+type Known = (u16, FastMap<Box<str>, AttributeId>);
 
 impl AttributeNumbers {
     pub(super) fn new<'a>(names: &Arc<Names>, wanted: impl Iterator<Item = &'a str>) -> Self {

@@ -79,7 +79,7 @@ fn report(lines: &[&str]) -> Report {
             example_id: Uuid::from_u128(index as u128 + 1),
             example: first.example,
             also: of_line,
-            attributes: Default::default(),
+            attributes: parity_schemas::attributes::AttributeCounts::new(),
             special: Vec::new(),
         });
     }
