@@ -9,6 +9,7 @@
 //! are not compared by then are counted as `shutdown`. The proxy never waits for any of this: when the queue is full, the
 //! request ends as `queue_full`.
 
+mod attributes;
 mod comparing;
 mod fair;
 mod generation;
@@ -102,6 +103,7 @@ impl Pipeline {
             target_key,
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
+            attributes: settings.attributes.clone(),
         };
         let (alive, ended) = bounded(0);
         let over = Arc::default();
@@ -136,6 +138,7 @@ impl Pipeline {
             target_key: TargetKey::new(&self.redaction_key),
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
+            attributes: settings.attributes.clone(),
         };
         let idle = Idle::start(settings, &self.alive)?;
         self.change(idle, settings, context);

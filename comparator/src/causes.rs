@@ -12,6 +12,7 @@
 //! at the same place contradict is none here. Groups that always come together are one entry of the report. They need no cause
 //! to be told once, so every cause is found in two entries at least, and at two places: else it generalizes nothing.
 
+mod attributes;
 mod exchanges;
 mod places;
 
@@ -22,6 +23,7 @@ use parity_schemas::report::{GroupReport, Member};
 use parity_schemas::severity::Severity;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
+pub use self::attributes::special;
 pub use self::exchanges::{Bounds, Counted, Exchanges};
 pub use self::places::Place;
 use self::places::places;

@@ -11,6 +11,7 @@
 //! This crate does no I/O. It reads the clock and the random source only in [`id`] and [`time`], when asked for a
 //! new id or the present time.
 
+pub mod attributes;
 pub mod clickhouse;
 pub mod clients;
 pub mod decisions;

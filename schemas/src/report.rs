@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::attributes::{AttributeCounts, SpecialAttribute};
 use crate::evidence::carried::CarriedRules;
 use crate::evidence::{
     Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
@@ -205,6 +206,10 @@ pub struct RouteReport {
     /// Likewise.
     #[serde(default)]
     pub candidate_head_us: BTreeMap<String, u64>,
+    /// Compared requests by attribute, as `NAME=VALUE`, and under `counted` the number of those whose attributes were counted.
+    /// Absent in documents of older programs.
+    #[serde(default)]
+    pub attributes: AttributeCounts,
 }
 
 /// One group of mismatches.
@@ -259,6 +264,13 @@ pub struct GroupReport {
     /// programs.
     #[serde(default)]
     pub also: Vec<CoincidingGroup>,
+    /// Its mismatches by attribute, as those of its route. Absent in documents of older programs.
+    #[serde(default)]
+    pub attributes: AttributeCounts,
+    /// What is special about them, beside all other compared requests of the route: the most special first. Absent in
+    /// documents of older programs.
+    #[serde(default)]
+    pub special: Vec<SpecialAttribute>,
 }
 
 /// A group that was found in the very same exchanges as the one that it is listed with, and so has its route, its codes,

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::attributes::AttributeCounts;
 use crate::clients::{ClientOutcome, Clients};
 use crate::histogram::Histogram;
 use crate::recheck::{ClassCounts, RecheckEvent, add_counts, complete_classes};
@@ -244,6 +245,9 @@ pub struct Tally {
     /// The most frequent ones of them.
     #[serde(default)]
     pub frequent_targets: FrequentTargets,
+    /// Attributes of requests with a verdict, `match` or `mismatch`. Absent in records of older programs.
+    #[serde(default)]
+    pub attributes: AttributeCounts,
 }
 
 /// Gives the columns of `tallies` to a macro, see [`crate::table`].
@@ -279,6 +283,7 @@ macro_rules! tally_columns {
             Fixed(By) target_key: Label = target_key, since 1;
             Grown(Max) targets: Registers = targets, since 1;
             Grown(Frequent) frequent_targets: Hashes = frequent_targets, since 1;
+            Grown(Detail) attributes: Counts = attributes, since 2;
         }
     };
 }

@@ -10,6 +10,7 @@
 //! open interval is not closed but grows longer. (Merging closed intervals instead would require knowing for certain
 //! which of them were written.)
 
+mod attributes;
 mod counters;
 mod durations;
 mod epochs;
@@ -39,6 +40,7 @@ use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 
+pub use self::attributes::{AttributeId, AttributeNumbers};
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
 pub use self::epochs::Epoch;
@@ -49,6 +51,7 @@ pub use self::sighting::{Sighting, Unasked};
 pub use self::targets::{TargetHash, TargetKey};
 pub use self::totals::{Totals, register};
 
+use self::attributes::Names;
 use self::counters::{Shard, lock};
 use self::epochs::Gate;
 use self::gather::State;
@@ -109,6 +112,8 @@ pub struct TallyBook {
     routes: RwLock<Routes>,
     joined: Mutex<Vec<Arc<Shard>>>,
     samples: Mutex<SampleQuota>,
+    /// Of attributes of requests, in all generations.
+    names: Arc<Names>,
     gate: Gate,
     /// Locked by whoever gathers (writer, metrics, health), never by a thread that counts.
     state: Mutex<State>,
@@ -169,6 +174,7 @@ impl TallyBook {
             routes: RwLock::new(Routes::new(first)),
             joined: Mutex::default(),
             samples: Mutex::default(),
+            names: Arc::default(),
             gate: Gate::default(),
             state: Mutex::new(State::begun(config.started)),
             config,
@@ -206,6 +212,14 @@ impl TallyBook {
         OutcomeRecorder::new(Arc::clone(self), shard, generation)
     }
 
+    /// The numbers of these attributes for one thread, which calls them by their place in this list.
+    pub fn attribute_numbers<'a>(
+        &self,
+        wanted: impl IntoIterator<Item = &'a str>,
+    ) -> AttributeNumbers {
+        AttributeNumbers::new(&self.names, wanted.into_iter())
+    }
+
     /// Whether a mismatch with these groups keeps its full exchange, because it is among the first
     /// [`SAMPLES_PER_GROUP`] of one of them in this interval. Each `true` uses up one of these places.
     pub fn keep_sample(&self, groups: &[Group]) -> bool {
@@ -240,8 +254,9 @@ impl TallyBook {
                 if tally.is_due(acknowledged) {
                     let (generation, label) = routes.of(*route);
                     let shape = self.shape(generation, label);
-                    let row = tally.row(interval.start, shape, &generation.rule_ids);
-                    snapshot.groups.extend(tally.group_rows(acknowledged, &row));
+                    let row = tally.row(interval.start, shape, &generation.rule_ids, &self.names);
+                    let groups = tally.group_rows(acknowledged, &row, &self.names);
+                    snapshot.groups.extend(groups);
                     snapshot.sets.extend(tally.set_rows(acknowledged, &row));
                     snapshot.tallies.push(row);
                 }

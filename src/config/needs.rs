@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parity_comparator::redact::RedactConfig;
+use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
@@ -22,7 +22,9 @@ use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::settings::{self, Kind, One, Setting, limits, mirror, recheck, redact, retention, top};
+use super::settings::{
+    self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
+};
 
 /// A key or a token is one line; a larger file is another one.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -50,6 +52,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) queue: usize,
     /// How both services are asked again.
     pub(crate) recheck: RecheckSettings,
+    /// Which attributes of requests are counted; `None` if none.
+    pub(crate) attributes: Option<AttributeConfig>,
     /// What counts as equal now: the rules that have not expired.
     pub(crate) rules: Arc<Rules>,
     /// All rules, also those that have expired.
@@ -242,6 +246,7 @@ impl Layers {
         let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
         let queue = self.get(&limits::QUEUE);
         let recheck = self.recheck();
+        let attributes = self.attributes();
         let retention = self.retention();
         let rules = self.rules(now);
         // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
@@ -299,6 +304,7 @@ impl Layers {
                 retention: retention?,
                 queue: queue?,
                 recheck: recheck?,
+                attributes,
                 next_expiry: rules_as_given.next_expiry(now),
                 rules,
                 rules_as_given,
@@ -315,6 +321,27 @@ impl Layers {
             Some(settings) if self.problems.is_empty() => Ok(settings),
             _ => Err(self.into_problems()),
         }
+    }
+
+    fn attributes(&mut self) -> Option<AttributeConfig> {
+        let enabled = self.get(&attributes::ENABLED);
+        let headers = self.each(&attributes::HEADERS);
+        let candidate_instance = self.get(&attributes::CANDIDATE_INSTANCE);
+        if headers.len() > MAX_HEADERS {
+            let message = format!(
+                "{}: {} headers are listed; at most {MAX_HEADERS} are counted",
+                attributes::HEADERS.key,
+                headers.len()
+            );
+            let problem = Problem::new(self.origin(&attributes::HEADERS), message);
+            self.problems
+                .push(problem.hint("keep those that tell kinds of requests apart"));
+        }
+        // A value that cannot be read is a problem, so this is then not used.
+        enabled?.then_some(AttributeConfig {
+            headers,
+            candidate_instance,
+        })
     }
 
     fn recheck(&mut self) -> Option<RecheckSettings> {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use parity_comparator::redact::{RecordContext, Redactor};
+use parity_comparator::redact::{AttributeConfig, RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
@@ -17,6 +17,7 @@ use parity_sink::tally::{Elapsed, TargetHash, TargetKey};
 use parity_sink::{Epoch, OutcomeRecorder, TallyBook};
 use uuid::Uuid;
 
+use super::attributes::Attributes;
 use super::pledge::{Mismatch, Pledge};
 use super::queue::{Next, Queue};
 use super::recheck::SecondLooks;
@@ -41,6 +42,8 @@ pub(super) struct ComparingContext {
     pub(super) target_key: TargetKey,
     pub(super) identity: Identity,
     pub(super) instance: String,
+    /// Which attributes of requests are counted; `None` if none.
+    pub(super) attributes: Option<AttributeConfig>,
 }
 
 /// The request that a thread compares now. Whoever takes it out counts it: the thread, or the drain when it has waited
@@ -88,6 +91,7 @@ impl UnderWay {
 pub(super) struct Comparing {
     pub(super) comparator: Comparator,
     pub(super) recorder: OutcomeRecorder,
+    pub(super) attributes: Attributes,
     pub(super) book: Arc<TallyBook>,
     pub(super) looks: Arc<SecondLooks>,
     pub(super) context: Arc<ComparingContext>,
@@ -160,9 +164,12 @@ impl Comparing {
             }
             Verdict::Match => {
                 let target = self.target(&exchange);
+                self.attributes.read(&exchange);
+                let attributes = self.attributes.ids();
                 let settled = self.settle(|recorder| {
                     count_rule_hits(recorder, route, &comparison);
                     recorder.compared(route, exchange.legacy.status, target);
+                    recorder.attributes(route, attributes);
                     let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
                     recorder.matched(route, elapsed(legacy), elapsed(candidate));
                 });
@@ -173,6 +180,7 @@ impl Comparing {
             Verdict::Mismatch => {
                 // Redaction may take as long as the comparison.
                 let (id, groups, record) = self.found(&exchange, &comparison);
+                self.attributes.read(&exchange);
                 let Some(Unsettled::First(route, epoch)) = self.under_way.take() else {
                     return;
                 };
@@ -182,6 +190,7 @@ impl Comparing {
                     time: exchange.time,
                     legacy_status: exchange.legacy.status,
                     target: self.target(&exchange),
+                    attributes: self.attributes.ids().into(),
                     legacy: elapsed(&exchange.legacy),
                     candidate: elapsed(&exchange.candidate),
                     is_complete: comparison.is_complete(),

@@ -15,6 +15,7 @@ use parity_schemas::verdict::Reason;
 use parity_sink::tally::GenerationId;
 use parity_sink::{OutcomeRecorder, TallyBook, Writer};
 
+use super::attributes::Attributes;
 use super::comparing::{Comparing, ComparingContext, UnderWay};
 use super::queue::{self, Entrance, Queue, Room};
 use super::recheck::{RecheckProcess, SecondLooks};
@@ -113,6 +114,7 @@ impl Generation {
                 let comparing = Comparing {
                     comparator: Comparator::new(Arc::clone(&settings.rules), limits),
                     recorder: book.recorder(generation),
+                    attributes: Attributes::new(context.attributes.as_ref(), book),
                     book: Arc::clone(book),
                     looks: Arc::clone(&looks),
                     context: Arc::clone(&context),

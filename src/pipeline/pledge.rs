@@ -12,7 +12,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::{Elapsed, Sighting, TargetHash, Unasked};
+use parity_sink::tally::{AttributeId, Elapsed, Sighting, TargetHash, Unasked};
 use parity_sink::{Epoch, OutcomeRecorder, RecordSender};
 use uuid::Uuid;
 
@@ -75,6 +75,7 @@ pub(super) struct Mismatch {
     pub(super) time: Timestamp,
     pub(super) legacy_status: u16,
     pub(super) target: TargetHash,
+    pub(super) attributes: Box<[AttributeId]>,
     pub(super) legacy: Elapsed,
     pub(super) candidate: Elapsed,
     pub(super) rule_hits: Vec<(usize, u32)>,
@@ -153,6 +154,7 @@ impl Pledge {
                 recorder.rule_hits(route, &mismatch.rule_hits);
             }
             recorder.compared(route, mismatch.legacy_status, mismatch.target);
+            recorder.attributes(route, &mismatch.attributes);
             if let Some(mut record) = mismatch.record.take() {
                 record.class = rechecked.map_or(MismatchClass::Unconfirmed, |found| found.class);
                 // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the
@@ -166,6 +168,7 @@ impl Pledge {
                 is_complete: mismatch.is_complete,
                 rechecked,
                 unasked,
+                attributes: &mismatch.attributes,
             };
             recorder.mismatch(route, mismatch.legacy, mismatch.candidate, &seen);
             // After the mismatch, and read before it: a process that is killed leaves no recheck without its mismatch.

@@ -4,6 +4,7 @@
 //! is what only the whole program can show.
 
 mod architecture;
+mod attributes;
 mod broken_candidates;
 mod clients;
 mod command_diff;

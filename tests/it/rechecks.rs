@@ -82,8 +82,16 @@ pub(crate) fn gets(address: SocketAddr, path: &str, count: usize) {
 #[test]
 fn each_kind_of_mismatch_gets_its_class() {
     type Body = fn(&Request, usize) -> String;
+    // Its events besides that they were asked about.
+    type Case = (
+        &'static str,
+        Body,
+        Body,
+        &'static str,
+        &'static [(&'static str, u64)],
+    );
     let unique: Body = |_, _| format!(r#"{{"id":"{}"}}"#, uuid::Uuid::new_v4());
-    let cases: [(&str, Body, Body, &str, &[(&str, u64)]); 5] = [
+    let cases: [Case; 5] = [
         (
             "a systematic difference",
             |_, _| r#"{"a":1}"#.into(),

@@ -40,6 +40,8 @@ fn entry(index: usize, line: &str) -> GroupReport {
         example_id: Uuid::nil(),
         example: None,
         also: members,
+        attributes: parity_schemas::attributes::AttributeCounts::new(),
+        special: Vec::new(),
     }
 }
 

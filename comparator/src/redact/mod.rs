@@ -16,6 +16,7 @@
 //! - Header and query values are kept only when their names are on a list (`address`).
 
 mod address;
+mod attributes;
 mod body;
 mod by_hand;
 mod cards;
@@ -64,6 +65,7 @@ use crate::fingerprint;
 use crate::limits::TOLERATED;
 use crate::rules::Rules;
 
+pub use attributes::{AttributeConfig, MAX_HEADERS};
 pub use by_hand::by_hand;
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};
 pub use config::{PlainText, RedactConfig, RedactError};

@@ -66,6 +66,8 @@ fn seen(route: &str, codes: (u16, u16), finding: &Finding) -> Seen {
             count: 3,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
+            attributes: Default::default(),
+            special: Vec::new(),
             first_seen: Timestamp::default(),
             last_seen: Timestamp::default(),
             example_id: Uuid::nil(),

@@ -5,6 +5,7 @@
 
 use super::idle;
 use super::listing::Listing;
+use super::listing::special::Routes;
 use crate::question::Question;
 use parity_comparator::decision::{self, Asked};
 use parity_comparator::redact::by_hand;
@@ -55,6 +56,10 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
     let found = (evidence.as_ref(), instead.as_ref());
     let (decision, absent) = decide(question, found, &standing);
     report.without_noise(&decision);
+    let routes = Routes::of(&report.routes);
+    for group in &mut report.groups {
+        routes.tell(group);
+    }
     let listing = Listing::of(&report, question.thresholds.noise);
     report.causes = listing.causes();
     Ok(Decided {

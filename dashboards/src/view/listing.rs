@@ -11,6 +11,7 @@
 
 mod causes;
 mod folded;
+pub(super) mod special;
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,6 +23,7 @@ use parity_schemas::report::{CauseReport, GroupReport, Member, Report};
 
 use self::causes::{Cause, causes, rest};
 use self::folded::{entry, fold, members};
+use self::special::Routes;
 
 pub(super) use self::folded::split;
 pub(crate) use self::folded::{Folded, Place};
@@ -94,11 +96,19 @@ impl Listing {
         let mismatches = report.routes.iter();
         let mismatches = mismatches.map(|route| (route.route.as_str(), route.counts.mismatch));
         let exchanges = Exchanges::of(&report.sets, mismatches);
-        let counting = fold(&entries_on(Shelf::Counting), &exchanges);
+        let routes = Routes::of(&report.routes);
+        let folded = |shelf| {
+            let mut folded = fold(&entries_on(shelf), &exchanges);
+            for folded in &mut folded {
+                routes.tell(&mut folded.group);
+            }
+            folded
+        };
+        let counting = folded(Shelf::Counting);
         let causes = causes(&counting, &exchanges);
         Self {
             rest: rest(&counting, &causes),
-            transient: fold(&entries_on(Shelf::Transient), &exchanges),
+            transient: folded(Shelf::Transient),
             causes,
             counting,
         }

@@ -1,5 +1,6 @@
 //! How numbers and recorded texts are written, on every surface alike.
 
+use parity_schemas::attributes::{HOUR, SpecialAttribute};
 use parity_schemas::recheck::{ClassCounts, MismatchClass};
 use parity_schemas::visible::visible_up_to;
 
@@ -106,6 +107,25 @@ pub(crate) fn elapsed(micros: u64) -> String {
         1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
         _ => format!("{:.1} s", micros as f64 / 1e6),
     }
+}
+
+/// What is special about the requests of a group: `query debug: 100 % of these, 12 % of the others`. `None` if nothing is.
+pub(crate) fn special(found: &[SpecialAttribute]) -> Option<String> {
+    let mut lines = Vec::new();
+    for special in found {
+        let (these, others) = special.percents();
+        let name = special.attribute.replace('_', " ");
+        let value = match (special.attribute.as_str(), special.value.as_str()) {
+            (HOUR, hour) => format!("{hour}:00 to {hour}:59 UTC"),
+            (_, value) => value.to_owned(),
+        };
+        let without = if special.is_absent { "without " } else { "" };
+        let text = shown(&format!("{without}{name} {value}"));
+        lines.push(format!(
+            "{text}: {these} % of these, {others} % of the others"
+        ));
+    }
+    (!lines.is_empty()).then(|| lines.join(" · "))
 }
 
 #[cfg(test)]

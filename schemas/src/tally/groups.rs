@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Identity;
+use crate::attributes::AttributeCounts;
 use crate::digest::{ExchangeDigest, mixed};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::time::Timestamp;
@@ -76,6 +77,9 @@ pub struct GroupTally {
     /// What was counted of the second answers.
     #[serde(default)]
     pub evidence: EvidenceCounts,
+    /// Attributes of these mismatches. Absent in records of older programs, and empty beyond the cap of groups that have them.
+    #[serde(default)]
+    pub attributes: AttributeCounts,
 }
 
 /// Gives the columns of `group_tallies` to a macro, see [`crate::table`].
@@ -108,6 +112,7 @@ macro_rules! group_tally_columns {
             Fixed(Any) shape: Label = group.shape, since 1;
             Grown(Sum) classes: Counts = classes, since 1;
             Grown(Sum) evidence: Counts = evidence, since 1;
+            Grown(Detail) attributes: Counts = attributes, since 2;
         }
     };
 }

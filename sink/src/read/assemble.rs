@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::evidence::carried::{CarriedRules, Fate, RouteCounted};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
@@ -167,6 +168,7 @@ struct RouteSums {
     candidate_latency: Histogram,
     legacy_head_latency: Histogram,
     candidate_head_latency: Histogram,
+    attributes: AttributeCounts,
 }
 
 impl RouteSums {
@@ -181,6 +183,7 @@ impl RouteSums {
         self.legacy_head_latency.merge(&other.legacy_head_latency);
         self.candidate_head_latency
             .merge(&other.candidate_head_latency);
+        add_attributes(&mut self.attributes, &other.attributes);
     }
 }
 
@@ -225,6 +228,7 @@ impl Sums {
             &tally.targets,
             &tally.frequent_targets,
         );
+        add_attributes(&mut sums.attributes, &tally.attributes);
         sums.legacy_latency.merge(&tally.legacy_latency);
         sums.candidate_latency.merge(&tally.candidate_latency);
         sums.legacy_head_latency.merge(&tally.legacy_head_latency);
@@ -472,6 +476,7 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             candidate_us: quantiles(&sums.candidate_latency),
             legacy_head_us: quantiles(&sums.legacy_head_latency),
             candidate_head_us: quantiles(&sums.candidate_head_latency),
+            attributes: sums.attributes,
         })
         .collect();
     // The sort is stable, and they are already sorted by name.

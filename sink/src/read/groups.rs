@@ -6,6 +6,7 @@ mod spread;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::Window;
@@ -55,6 +56,7 @@ struct Sums {
     classes: ClassCounts,
     /// Without what follows from how the rechecks are spread.
     evidence: EvidenceCounts,
+    attributes: AttributeCounts,
     spread: Spread,
     /// Newest first.
     examples: Vec<(Timestamp, Uuid)>,
@@ -83,6 +85,7 @@ impl Groups {
             row.group = other_group();
             row.exchange_digest = ExchangeDigest::UNKNOWN;
             row.evidence.clear();
+            row.attributes.clear();
             spread.forget_evidence();
         }
         if let Some(sums) = groups.get_mut(&row.group.fingerprint) {
@@ -117,6 +120,7 @@ impl Groups {
                 sums.group = other_group();
                 sums.digest = ExchangeDigest::UNKNOWN;
                 sums.evidence.clear();
+                sums.attributes.clear();
                 sums.spread.forget_evidence();
                 fingerprint.clone_from(&sums.group.fingerprint);
             }
@@ -213,6 +217,7 @@ impl Sums {
             last_seen: row.last_seen,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
+            attributes: AttributeCounts::new(),
             spread,
             examples: Vec::new(),
         };
@@ -233,6 +238,7 @@ impl Sums {
         row.classes = complete_classes(row.classes, row.count);
         add_counts(&mut self.classes, &row.classes);
         add_counts(&mut self.evidence, &row.evidence);
+        add_attributes(&mut self.attributes, &row.attributes);
         self.add_example(row.last_seen, row.example_id);
     }
 
@@ -243,6 +249,7 @@ impl Sums {
         self.count += other.count;
         add_counts(&mut self.classes, &other.classes);
         add_counts(&mut self.evidence, &other.evidence);
+        add_attributes(&mut self.attributes, &other.attributes);
         self.spread.merge(other.spread);
         for (seen, id) in other.examples {
             self.add_example(seen, id);
@@ -320,6 +327,9 @@ impl Sums {
             last_seen: self.last_seen,
             example_id,
             also,
+            attributes: self.attributes,
+            // What is special follows from the whole route.
+            special: Vec::new(),
         })
     }
 }

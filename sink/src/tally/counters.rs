@@ -19,6 +19,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason};
 use uuid::Uuid;
 
+use super::attributes::{self, AttributeId, Counted, NewAttributes};
 use super::durations::Durations;
 use super::epochs::EpochCounters;
 use super::fast_map::FastMap;
@@ -81,6 +82,7 @@ impl From<u64> for Elapsed {
 pub(super) struct Compared {
     pub(super) durations: [Durations; DURATIONS],
     pub(super) targets: NewTargets,
+    pub(super) attributes: NewAttributes,
     /// Hits by rule.
     pub(super) rules: Box<[AtomicU64]>,
 }
@@ -126,6 +128,10 @@ impl RouteCounters {
         self.compared_or_new().targets.add(target);
     }
 
+    pub(super) fn attributes(&self, attributes: &[AttributeId]) {
+        self.compared_or_new().attributes.add(attributes);
+    }
+
     pub(super) fn rule_hits(&self, hits: &[(usize, u32)]) {
         let slots = &self.compared_or_new().rules;
         for (rule, count) in hits {
@@ -146,6 +152,7 @@ impl RouteCounters {
             Box::new(Compared {
                 durations: [const { Durations::new() }; DURATIONS],
                 targets: NewTargets::default(),
+                attributes: NewAttributes::default(),
                 rules: (0..self.rules).map(|_| AtomicU64::new(0)).collect(),
             })
         })
@@ -224,6 +231,8 @@ pub(super) struct GroupCount {
     /// These mismatches by the class of this group in them.
     pub(super) classes: Classes,
     pub(super) evidence: EvidenceCounts,
+    /// `None` if they are not counted, and beyond the cap of groups for which they are.
+    pub(super) attributes: Option<Box<Counted>>,
     /// The last mismatch that was counted, so that several findings of one mismatch count once.
     last_id: Uuid,
 }
@@ -260,7 +269,10 @@ impl Mismatches {
             Some(count) if count.last_id == seen.id => {}
             Some(count) => count.add(fingerprint, seen),
             None => {
-                let count = GroupCount::new(group(), fingerprint, seen);
+                let mut count = GroupCount::new(group(), fingerprint, seen);
+                if self.groups.len() < attributes::MAX_GROUPS {
+                    count.begin_attributes(seen);
+                }
                 self.groups.insert(fingerprint.to_owned(), count);
             }
         }
@@ -289,7 +301,16 @@ impl GroupCount {
             digest: seen.digest(),
             classes: Classes::one(seen.class_of(fingerprint)),
             evidence: seen.evidence(fingerprint),
+            attributes: None,
             last_id: seen.id,
+        }
+    }
+
+    fn begin_attributes(&mut self, seen: &Sighting<'_>) {
+        if !seen.attributes.is_empty() {
+            let mut counted = Counted::default();
+            counted.add(seen.attributes);
+            self.attributes = Some(Box::new(counted));
         }
     }
 
@@ -299,6 +320,7 @@ impl GroupCount {
         self.group = other_group();
         self.digest = ExchangeDigest::UNKNOWN;
         self.evidence.clear();
+        self.attributes = None;
     }
 
     fn add(&mut self, fingerprint: &str, seen: &Sighting<'_>) {
@@ -307,6 +329,10 @@ impl GroupCount {
         self.digest.add(seen.digest());
         self.classes.add(&Classes::one(seen.class_of(fingerprint)));
         add_counts(&mut self.evidence, &seen.evidence(fingerprint));
+        match &mut self.attributes {
+            Some(counted) if !seen.attributes.is_empty() => counted.add(seen.attributes),
+            _ => {}
+        }
         self.first_seen = self.first_seen.min(seen.time);
         self.last_seen = self.last_seen.max(seen.time);
     }
@@ -317,6 +343,9 @@ impl GroupCount {
         self.digest.add(later.digest);
         self.classes.add(&later.classes);
         add_counts(&mut self.evidence, &later.evidence);
+        if let (Some(counted), Some(more)) = (&mut self.attributes, &later.attributes) {
+            counted.merge(more);
+        }
         self.first_seen = self.first_seen.min(later.first_seen);
         self.last_seen = self.last_seen.max(later.last_seen);
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 
+use super::attributes::MAX_GROUPS_HELD as MAX_ATTRIBUTED_HELD;
 use super::counters::{
     CLIENTS, DURATIONS, MATCHED, OUTCOMES, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
 };
@@ -103,6 +104,7 @@ impl TallyBook {
         let mut room = Room {
             groups: MAX_GROUPS_HELD.saturating_sub(held(Interval::groups)),
             sets: MAX_SETS_HELD.saturating_sub(held(Interval::sets)),
+            attributed: MAX_ATTRIBUTED_HELD.saturating_sub(held(Interval::attributed)),
         };
         let mut ended = Vec::with_capacity(sources.len());
         for source in &mut sources {
@@ -286,6 +288,9 @@ impl Baseline {
         compared
             .targets
             .take(|targets| interval.change(route).add_targets(targets));
+        compared
+            .attributes
+            .take(|counted| interval.change(route).add_attributes(counted));
         self.rules.resize(compared.rules.len(), 0);
         for (rule, (counter, seen)) in compared.rules.iter().zip(&mut self.rules).enumerate() {
             let hits = counter.load(Ordering::Acquire);

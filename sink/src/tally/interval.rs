@@ -15,6 +15,7 @@ use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::OpenTally;
 use uuid::Uuid;
 
+use super::attributes::{self, Counted, Names};
 use super::counters::{
     CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, GroupCount, LEGACY, LEGACY_ANSWERS, LEGACY_HEAD,
     MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
@@ -50,6 +51,8 @@ pub(super) struct RouteTally {
     durations: [Histogram; DURATIONS],
     /// `None` until something was compared.
     targets: Option<Box<Targets>>,
+    /// `None` if they are not counted.
+    attributes: Option<Box<Counted>>,
     /// Hits by rule; empty until something was compared.
     rules: Vec<u64>,
     groups: FastMap<String, GroupState>,
@@ -60,6 +63,8 @@ pub(super) struct RouteTally {
 pub(super) struct Room {
     pub(super) groups: usize,
     pub(super) sets: usize,
+    /// Groups whose attributes are counted.
+    pub(super) attributed: usize,
 }
 
 struct GroupState {
@@ -104,6 +109,7 @@ impl Interval {
             classes: Classes::default(),
             durations: Default::default(),
             targets: None,
+            attributes: None,
             rules: Vec::new(),
             groups: FastMap::default(),
             sets: SetStates::default(),
@@ -121,6 +127,11 @@ impl Interval {
     /// Sets of groups held.
     pub(super) fn sets(&self) -> usize {
         self.routes.values().map(|tally| tally.sets.len()).sum()
+    }
+
+    /// Groups held whose attributes are counted.
+    pub(super) fn attributed(&self) -> usize {
+        self.routes.values().map(RouteTally::attributed).sum()
     }
 
     /// Whether a store that has everything up to snapshot `acknowledged` has all of this interval.
@@ -144,6 +155,18 @@ impl RouteTally {
         self.targets.get_or_insert_default().merge(targets);
     }
 
+    pub(super) fn add_attributes(&mut self, counted: &Counted) {
+        self.attributes.get_or_insert_default().merge(counted);
+    }
+
+    /// Groups whose attributes are counted.
+    fn attributed(&self) -> usize {
+        let groups = self.groups.values();
+        groups
+            .filter(|state| state.count.attributes.is_some())
+            .count()
+    }
+
     /// `rules` is the number of rules.
     pub(super) fn add_rule_hits(&mut self, rule: usize, hits: u64, rules: usize) {
         if self.rules.len() < rules {
@@ -157,7 +180,11 @@ impl RouteTally {
     pub(super) fn add_mismatches(&mut self, mismatches: Mismatches, most: usize, room: &mut Room) {
         self.classes.add(&mismatches.classes);
         let own_room = most.saturating_sub(self.groups.len());
-        let new = self.add_groups(mismatches.groups, own_room.min(room.groups));
+        let new = self.add_groups(
+            mismatches.groups,
+            own_room.min(room.groups),
+            &mut room.attributed,
+        );
         room.groups = room.groups.saturating_sub(new);
         let before = self.sets.len();
         let (sets, groups) = (&mut self.sets, &self.groups);
@@ -166,8 +193,14 @@ impl RouteTally {
     }
 
     /// Adds groups; new ones beyond `room` count under `_other`. Returns how many were new.
-    fn add_groups(&mut self, groups: FastMap<String, GroupCount>, room: usize) -> usize {
+    fn add_groups(
+        &mut self,
+        groups: FastMap<String, GroupCount>,
+        room: usize,
+        attributed_room: &mut usize,
+    ) -> usize {
         let before = self.groups.len();
+        let mut attributed = self.attributed();
         for (fingerprint, mut count) in groups {
             if let Some(state) = self.groups.get_mut(&fingerprint) {
                 state.count.merge(&count);
@@ -181,6 +214,14 @@ impl RouteTally {
                     other.count.merge(&count);
                     other.changed = true;
                     continue;
+                }
+            }
+            if count.attributes.is_some() {
+                if attributed < attributes::MAX_GROUPS && *attributed_room > 0 {
+                    attributed += 1;
+                    *attributed_room -= 1;
+                } else {
+                    count.attributes = None;
                 }
             }
             let state = GroupState {
@@ -245,7 +286,13 @@ impl RouteTally {
     }
 
     /// The row of this tally; `shape` has the fields that all rows share.
-    pub(super) fn row(&self, start: Timestamp, shape: Tally, rule_ids: &[String]) -> Tally {
+    pub(super) fn row(
+        &self,
+        start: Timestamp,
+        shape: Tally,
+        rule_ids: &[String],
+        names: &Names,
+    ) -> Tally {
         let mut tally = shape;
         tally.id = self.id;
         tally.revision = self.revision;
@@ -261,6 +308,7 @@ impl RouteTally {
             tally.targets = targets.distinct.clone();
             tally.frequent_targets = targets.frequent.clone();
         }
+        tally.attributes = names.row(self.attributes.as_deref(), &tally.instance, start);
         tally.rule_hits = self
             .rules
             .iter()
@@ -277,11 +325,12 @@ impl RouteTally {
         &'a self,
         acknowledged: u32,
         tally: &'a Tally,
+        names: &'a Names,
     ) -> impl Iterator<Item = GroupTally> + 'a {
         self.groups
             .values()
             .filter(move |state| state.revision > acknowledged)
-            .map(|state| GroupTally {
+            .map(move |state| GroupTally {
                 tally_id: self.id,
                 revision: state.revision,
                 identity: tally.identity.clone(),
@@ -296,6 +345,11 @@ impl RouteTally {
                 exchange_digest: state.count.digest,
                 classes: state.count.classes.counts(),
                 evidence: state.count.evidence.clone(),
+                attributes: names.row(
+                    state.count.attributes.as_deref(),
+                    &tally.instance,
+                    tally.interval_start,
+                ),
             })
     }
 

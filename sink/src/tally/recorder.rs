@@ -11,6 +11,7 @@ use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
+use super::attributes::AttributeId;
 use super::counters::{
     CLASSES, CLIENTS, Elapsed, LEGACY_ANSWERS, MATCHED, REASONS, RECEIVED, RECHECKS, RouteCounters,
     Shard,
@@ -90,6 +91,14 @@ impl OutcomeRecorder {
             counters.target(target);
             counters.outcome(LEGACY_ANSWERS + class);
         });
+    }
+
+    /// The attributes of a request with a verdict, each once; nothing if they are not counted. Those of a mismatch must also be
+    /// given with its [`Sighting`].
+    pub fn attributes(&self, route: &Route, attributes: &[AttributeId]) {
+        if !attributes.is_empty() {
+            self.with(route, |counters| counters.attributes(attributes));
+        }
     }
 
     /// The answers are equal.

@@ -7,6 +7,8 @@ use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
+use super::attributes::AttributeId;
+
 /// See the module.
 #[derive(Clone, Copy)]
 pub struct Sighting<'a> {
@@ -23,6 +25,8 @@ pub struct Sighting<'a> {
     pub rechecked: Option<&'a RecheckSummary>,
     /// Why rechecks of others say nothing of it, if it was not asked about; `None` if they do.
     pub unasked: Option<Unasked>,
+    /// The attributes of its request; none if they are not counted.
+    pub attributes: &'a [AttributeId],
 }
 
 /// Why rechecks of other mismatches say nothing of one that was not asked about.
@@ -46,6 +50,7 @@ impl<'a> Sighting<'a> {
             is_complete: true,
             rechecked: None,
             unasked: None,
+            attributes: &[],
         }
     }
 

@@ -57,6 +57,7 @@ fn mismatched(recorder: &OutcomeRecorder, route: &Route, names: &[&str]) {
         1_000,
         900,
         &Sighting {
+            attributes: &[],
             id: new_id(),
             time: at(1),
             groups: &groups,

@@ -61,6 +61,7 @@ fn count(recorder: &OutcomeRecorder) {
                 recorder.recheck(&route, RecheckEvent::Asked);
             }
             let seen = Sighting {
+                attributes: &[],
                 id: new_id(),
                 time: Timestamp::now(),
                 groups: &groups,

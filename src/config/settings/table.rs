@@ -29,6 +29,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("forwarding", forwarding::ALL),
     Section::new("limits", limits::ALL),
     Section::new("recheck", recheck::ALL),
+    Section::new("attributes", attributes::ALL),
     Section::new("record", record::ALL),
     Section::new("redact", redact::ALL),
     Section::new("retention", retention::ALL),
@@ -285,6 +286,21 @@ pub(crate) mod recheck {
             .default("20");
         CONTROL: One<f64> = share("recheck.control", "Share of the matching requests that only the legacy is asked again, to see how often it differs from itself")
             .default("0.001");
+    }
+}
+
+/// What is counted of requests, to say what is special about those that differ.
+pub(crate) mod attributes {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        ENABLED: One<bool> = switch("attributes.enabled", "Count attributes of requests, so that a report says what is special about those that differ")
+            .default("on");
+        HEADERS: Many<HeaderName> = list("attributes.headers", "Headers of requests whose values are counted, and so recorded clear; 8 at the most")
+            .read_as(services::counted_header).empty();
+        CANDIDATE_INSTANCE: One<HeaderName> = text("attributes.candidate_instance", "Header of the candidate's answers that names the instance which answered; its values are recorded clear")
+            .read_as(services::counted_header).example("x-pod");
     }
 }
 

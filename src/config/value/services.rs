@@ -4,7 +4,15 @@ use std::net::IpAddr;
 
 use http::header::{HeaderName, HeaderValue};
 use parity_mirror::{Mode, PathRewrite, Protocol, SampleBy};
+use parity_schemas::secret::is_secret_name;
 
+/// Headers that carry what proves who somebody is, besides those whose name says so.
+const CREDENTIALS: [&str; 4] = [
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+];
 /// Fields that say where a message ends or whose connection it is: a wrong one would be a hole.
 const NOT_TO_BE_CHANGED: [&str; 9] = [
     "connection",
@@ -99,6 +107,18 @@ pub(crate) fn header_name(text: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(text.as_bytes())
         .map_err(|_| format!("`{text}` is no name of a header"))
         .and_then(changeable)
+}
+
+/// The name of a header whose values may be counted, and so recorded.
+pub(crate) fn counted_header(text: &str) -> Result<HeaderName, String> {
+    let name = HeaderName::from_bytes(text.as_bytes())
+        .map_err(|_| format!("`{text}` is no name of a header"))?;
+    if CREDENTIALS.contains(&name.as_str()) || is_secret_name(name.as_str()) {
+        return Err(format!(
+            "`{name}` may carry a secret, so its values are not counted; name a header that says what kind of request it is"
+        ));
+    }
+    Ok(name)
 }
 
 fn changeable(name: HeaderName) -> Result<HeaderName, String> {

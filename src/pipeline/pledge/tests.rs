@@ -51,6 +51,7 @@ impl Counting {
             end_us: 1,
         };
         let mismatch = Mismatch {
+            attributes: Box::default(),
             epoch: recorder.received(&route),
             route,
             time: Timestamp::now(),

@@ -118,6 +118,10 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     if let Some(near) = cause.near() {
         writeln!(out, "         {near}")?;
     }
+    let shared = cause.special();
+    if let Some(special) = &shared {
+        writeln!(out, "         special: {special}")?;
+    }
     if cause.is_of_routes() {
         return write_routes(out, cause);
     }
@@ -131,6 +135,9 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
             place(difference.place),
             values(difference.values.as_ref())
         )?;
+        if let Some(special) = member.special().filter(|_| shared.is_none()) {
+            writeln!(out, "                  special: {special}")?;
+        }
     }
     if cause.members.len() > MAX_PLACES {
         let hidden = (cause.members.len() - MAX_PLACES) as u64;
@@ -188,6 +195,9 @@ fn write_group(out: &mut String, group: &Group<'_>, any_known: bool) -> std::fmt
     about.extend(group.classes());
     if !about.is_empty() {
         writeln!(out, "         {}", styled(DIM, about.join(" · ")))?;
+    }
+    if let Some(special) = group.special() {
+        writeln!(out, "         special: {special}")?;
     }
     if let Some(shapes) = group.shapes() {
         writeln!(out, "         {}", styled(DIM, shapes))?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use parity_comparator::causes::{Bounds, Counted, Exchanges};
 use parity_comparator::suggest::Seen;
+use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::known::KnownState;
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::recheck::{ClassCounts, add_counts};
@@ -144,6 +145,8 @@ pub(super) fn entry(members: &[Member<'_>]) -> Option<GroupReport> {
         example_id: of.example_id,
         example: first.example.cloned(),
         also: rest.iter().map(coinciding).collect(),
+        attributes: of.attributes.clone(),
+        special: of.special.clone(),
     })
 }
 
@@ -265,6 +268,13 @@ impl Folding<'_> {
         group.last_seen = of_all().map(|member| member.group.last_seen).max()?;
         let (at_least, at_most) = self.bounds(&members, &folds, exchanges);
         group.count = at_least;
+        // A mismatch that is in several of them would be counted more than once.
+        if at_least == at_most {
+            group.attributes = AttributeCounts::new();
+            for member in of_all() {
+                add_attributes(&mut group.attributes, &member.group.attributes);
+            }
+        }
         let mut classes = classes.into_iter();
         group.classes = classes.next()?;
         for (other, classes) in group.also.iter_mut().zip(classes) {

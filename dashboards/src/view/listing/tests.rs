@@ -81,6 +81,8 @@ fn report(lines: &[&str]) -> Report {
             example_id: Uuid::from_u128(index as u128 + 1),
             example: first.example,
             also: of_line,
+            attributes: parity_schemas::attributes::AttributeCounts::new(),
+            special: Vec::new(),
         });
     }
     report

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CauseReport, GroupReport};
@@ -12,7 +13,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 use crate::view::difference::{Difference, Place, Values, explained};
 use crate::view::listing::{Folded, Listing};
 use crate::view::noise::shapes;
-use crate::view::words::{classes, grouped, plural, shown};
+use crate::view::words::{classes, grouped, plural, shown, special};
 
 /// Differences. Everything the gravest first, then the most frequent.
 pub(crate) struct Differing<'a> {
@@ -150,6 +151,13 @@ pub(crate) struct Member<'a> {
     classes: &'a ClassCounts,
 }
 
+impl Member<'_> {
+    /// What is special about its requests, in words.
+    pub(crate) fn special(&self) -> Option<String> {
+        special(&self.group.special)
+    }
+}
+
 impl<'a> Cause<'a> {
     /// `None` for a cause without a name, which no report of ours contains.
     fn of(report: &'a CauseReport, members: Vec<Member<'a>>) -> Option<Self> {
@@ -187,6 +195,23 @@ impl<'a> Cause<'a> {
     /// The same with its meaning.
     pub(crate) fn near(&self) -> Option<String> {
         self.explanation().map(explained)
+    }
+
+    /// What is special about the requests of all of its groups, in words. The shares are those of the most frequent one.
+    pub(crate) fn special(&self) -> Option<String> {
+        let (first, others) = self.members.split_first()?;
+        let is_shared = |one: &SpecialAttribute| {
+            others.iter().all(|member| {
+                let mut all = member.group.special.iter();
+                all.any(|other| {
+                    other.attribute == one.attribute
+                        && other.value == one.value
+                        && other.is_absent == one.is_absent
+                })
+            })
+        };
+        let shared = first.group.special.iter().filter(|one| is_shared(one));
+        special(&shared.cloned().collect::<Vec<_>>())
     }
 
     /// Where it is found: `3 routes`, or the name of the only one.
@@ -317,6 +342,11 @@ impl Group<'_> {
     pub(crate) fn state(&self, any_known: bool) -> Option<KnownState> {
         let state = self.report.state;
         (any_known || state != KnownState::New).then_some(state)
+    }
+
+    /// What is special about these requests, in words.
+    pub(crate) fn special(&self) -> Option<String> {
+        special(&self.report.special)
     }
 
     /// The shapes of its values, if there are several.
