@@ -102,7 +102,7 @@ fn one_traffic_gives_one_report_by_way_of_every_store() {
             store
         };
         let sink = (store == topic).then(|| place.sink(&topic, &moved, &[]));
-        let report = mirror.settled_in(read, 60);
+        let report = mirror.answered_in(read, 60);
         let gate = |store: &str| {
             let ended = place.run(&["gate", "--store", store, "--output", "json"]);
             (ended.code, ended.json()["routes"].clone())

@@ -255,6 +255,13 @@ pub(crate) struct Mirror<'a> {
     pub(crate) admin: SocketAddr,
 }
 
+fn is_settled(report: &Report, received: u64) -> bool {
+    let settled = report.count("received") == received && report.settled() == received;
+    let differ = report.count("mismatch");
+    let transient = report.0["classes"]["transient"].as_u64().unwrap_or(0);
+    settled && report.grouped() >= differ && report.in_sets() >= differ - transient
+}
+
 impl Mirror<'_> {
     /// Waits until it has said where it listens.
     pub(crate) fn announced(&mut self, words: &str) -> SocketAddr {
@@ -357,11 +364,15 @@ impl Mirror<'_> {
     /// Through Kafka and into `ClickHouse`, counts of requests, of groups and of sets come in inserts of their own; so all
     /// of them are waited for.
     pub(crate) fn settled_in(&self, store: &str, received: u64) -> Report {
+        self.reported(store, |report| is_settled(report, received))
+    }
+
+    /// The same, where it is counted, too, what each client got: that may come behind the verdict.
+    pub(crate) fn answered_in(&self, store: &str, received: u64) -> Report {
         self.reported(store, |report| {
-            let settled = report.count("received") == received && report.settled() == received;
-            let differ = report.count("mismatch");
-            let transient = report.0["classes"]["transient"].as_u64().unwrap_or(0);
-            settled && report.grouped() >= differ && report.in_sets() >= differ - transient
+            let clients = report.0["clients"].as_object().into_iter().flatten();
+            let answered: u64 = clients.filter_map(|(_, count)| count.as_u64()).sum();
+            answered == received && is_settled(report, received)
         })
     }
 
