@@ -287,6 +287,24 @@ fn routes_that_start_anew_after_a_rule_edit_must_be_proven_on_their_own() {
         required.map(|route| route.route.clone()).collect()
     };
     assert_eq!(required(&open), ["GET /b"]);
+    let said = "; for a pass each of them is required, because its count began anew with the present rules";
+    assert!(
+        open.reasons.iter().any(|reason| reason.ends_with(said)),
+        "{:?}",
+        open.reasons
+    );
+    // A change of rules says nothing of the times of a route.
+    let mut timed = Thresholds {
+        max_latency: vec!["p50=1.5x".parse().expect("a limit")],
+        ..Thresholds::default()
+    };
+    let limited = |thresholds: &Thresholds| -> Vec<String> {
+        let latency = decided_on(&evidence, thresholds).latency;
+        latency.into_iter().map(|limit| limit.route).collect()
+    };
+    assert_eq!(limited(&timed), [""]);
+    timed.required_routes = vec!["GET /b".to_owned()];
+    assert_eq!(limited(&timed), ["", "GET /b"]);
     // Of more than are named, any route may be one.
     evidence.carried[0].routes_anew = 2;
     let mut all = required(&decided_on(&evidence, &Thresholds::default()));
