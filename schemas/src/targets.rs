@@ -85,7 +85,8 @@ impl TargetEvidence {
     pub fn distinct(&self) -> u64 {
         let of_key = self.by_key.values().map(|keyed| {
             let exact = keyed.frequent.all_distinct(keyed.counted);
-            exact.unwrap_or_else(|| keyed.distinct.estimate())
+            // An estimate may be too high, but no request has two targets.
+            exact.unwrap_or_else(|| keyed.distinct.estimate().min(keyed.counted))
         });
         of_key.max().unwrap_or(0)
     }

@@ -89,6 +89,7 @@ fn open(store: &StoreConfig, wait: Duration, waiting: &mut Waiting) -> Result<Re
 /// Decides, and says what it waits for.
 fn decide(reader: &Reader, question: &Question, waiting: &mut Waiting) -> Result<Decision> {
     let mut told = false;
+    let mut rules = None;
     let left = waiting.left();
     let decided = view::settled(reader, question, left, |so_far| {
         if !told {
@@ -101,6 +102,9 @@ fn decide(reader: &Reader, question: &Question, waiting: &mut Waiting) -> Result
             {
                 terminal::note(&visible(reason));
             }
+        }
+        if let Some(change) = waiting::other_rules(&mut rules, so_far) {
+            terminal::note(&visible(&change));
         }
         waiting.tell(|| waiting::so_far(so_far));
     });

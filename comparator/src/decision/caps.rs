@@ -2,10 +2,11 @@
 //! the compared answers were errors.
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::evidence::{Evidence, RouteDecision, Thresholds};
+use parity_schemas::evidence::{Evidence, RouteDecision, Thresholds, Window};
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
+use parity_schemas::watermark::{RunState, Standing};
 
 use super::served::is_unserved;
 use super::shares::wrong;
@@ -138,12 +139,13 @@ pub(super) fn too_many_transient(
 }
 
 /// Evidence of a shorter time than was demanded: a day has other traffic than an hour of it.
-pub(super) fn too_short(evidence: Option<&Evidence>, thresholds: &Thresholds) -> Option<String> {
+pub(super) fn too_short(
+    evidence: Option<&Evidence>,
+    standing: &Standing,
+    thresholds: &Thresholds,
+) -> Option<String> {
     let evidence = evidence?;
-    let (from, to) = (
-        evidence.window.from.as_micros(),
-        evidence.window.to.as_micros(),
-    );
+    let (from, to) = counted(evidence.window, standing);
     let spans = evidence.left_out.iter();
     let mut spans: Vec<(i64, i64)> = spans
         .map(|one| (one.span.from.as_micros(), one.span.to.as_micros()))
@@ -164,6 +166,33 @@ pub(super) fn too_short(evidence: Option<&Evidence>, thresholds: &Thresholds) ->
             duration(thresholds.min_duration_ms)
         )
     })
+}
+
+/// From when to when it was counted. The window consists of whole intervals of tallies, but nothing was counted before the
+/// first run began, nor after the last word of any. Where one of them does not say, the window has the word.
+fn counted(window: Window, standing: &Standing) -> (i64, i64) {
+    let runs = || {
+        let all = standing.watermarks.iter();
+        all.filter(|run| {
+            !matches!(
+                run.state,
+                RunState::OtherRules | RunState::OtherVersions | RunState::Unheard
+            )
+        })
+    };
+    // `None` is the minimum, so one unknown start leaves the window as it is.
+    let began = runs().map(|run| run.started).min().flatten();
+    let known = runs().all(|run| run.last_heard.is_some());
+    let heard = runs().filter_map(|run| run.last_heard).max();
+    let heard = heard.filter(|_| known);
+    (
+        began
+            .map_or(window.from, |began| window.from.max(began))
+            .as_micros(),
+        heard
+            .map_or(window.to, |heard| window.to.min(heard))
+            .as_micros(),
+    )
 }
 
 /// How the legacy answered the compared requests. Older programs did not count classes; of what they counted, as many

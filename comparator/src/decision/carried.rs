@@ -42,6 +42,7 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
             0 => {}
             more => text.extend([", and ", &plural(more, "route", "routes"), " more"]),
         }
+        text.push_str("; for a pass each of them is required, because its count began anew with the present rules");
     }
     text
 }
@@ -71,7 +72,8 @@ mod tests {
         assert!(said.starts_with("1,210 requests on 2 routes"), "{said}");
         for words in [
             "; of them, 3 mismatches of 1 route became matches by the new rules",
-            "; 10 requests of 2 routes are not: GET /c: `x` was removed, and 1 route more",
+            "; 10 requests of 2 routes are not: GET /c: `x` was removed, and 1 route more; for a pass each of them is required, \
+             because its count began anew with the present rules",
         ] {
             assert!(said.contains(words), "{said}");
         }

@@ -78,6 +78,8 @@ pub(super) fn conclude(
             number(thresholds.min_requests)
         );
         let mut reasons = vec![reason];
+        // A name that is written wrong stays so however many requests come, so it is told with each outcome.
+        reasons.extend(never_received(routes, thresholds));
         reasons.extend(question.doubts());
         reasons.extend(question.told());
         return (Outcome::Undecided, reasons);
@@ -95,6 +97,7 @@ pub(super) fn conclude(
     reasons.extend(latency::failed(question.latency));
     reasons.extend(question.news.and_then(known_differences::failed));
     if !reasons.is_empty() {
+        reasons.extend(never_received(routes, thresholds));
         let routes = routes.iter().map(|route| &route.decision);
         reasons.extend(sentences::never_asked_again(routes));
         reasons.extend(sentences::candidate_failures(counts));
@@ -132,7 +135,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
         caps::hidden_routes(differing, route.counts.as_deref()?, thresholds)
     }));
     let answers = Answers::of(question.evidence);
-    reasons.extend(caps::too_short(question.evidence, thresholds));
+    reasons.extend(caps::too_short(question.evidence, standing, thresholds));
     reasons.extend(question.spread.too_few(thresholds));
     reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));

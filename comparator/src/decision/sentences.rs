@@ -132,7 +132,10 @@ pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
             noise.against.first().map_or("", String::as_str),
             match noise.against.len() {
                 0 | 1 => String::new(),
-                more => format!("; and {} more reasons", number(more as u64 - 1)),
+                more => format!(
+                    "; and {}",
+                    plural(more as u64 - 1, "more reason", "more reasons")
+                ),
             }
         )
     });

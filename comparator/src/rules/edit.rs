@@ -273,7 +273,7 @@ impl<'a> Edit<'a> {
             .find(|group| of_class(group, MismatchClass::Transient) > 0)
         {
             Some(group) => Err(format!(
-                "what is transient at {} is in no set",
+                "some mismatches at {} agreed when asked again (transient), and of those it is not counted what else differed in the same answers",
                 shown(group)
             )),
             None => Ok(excused),

@@ -59,10 +59,14 @@ pub fn settled(
             standing.take_for_gone(&question.gone, target.after);
         }
         standing.expect(&question.expected);
+        let complete = standing.is_complete();
+        if !complete && !out_of_patience {
+            // Nothing is decided on this read, so nobody is called silent whose next watermark is only due.
+            standing.await_fresh(asked);
+        }
         let known = (found.value.as_ref(), found.instead.as_ref());
         let (mut decision, _) = decide(question, known, &standing);
         decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
-        let complete = standing.is_complete();
         let left = wait.saturating_sub(began.elapsed());
         let may_pass = decision.outcome == Outcome::Pass && target.was_undecided;
         if may_pass {

@@ -221,3 +221,12 @@ fn texts_are_short_and_what_is_none_is_refused() {
         assert_eq!(FrequentTargets::from_text(text), None, "{text}");
     }
 }
+
+#[test]
+fn there_are_never_more_targets_than_requests() {
+    for requests in 1..400 {
+        let targets: Vec<u64> = (0..requests).collect();
+        let distinct = evidence("key", &targets).distinct();
+        assert!(distinct <= requests, "{distinct} of {requests}");
+    }
+}

@@ -271,6 +271,17 @@ impl Standing {
         self.complete_until = complete_until(&self.watermarks);
     }
 
+    /// Takes runs that wrote a moment ago for what they are: alive, with a watermark that is due. Only for what is shown while
+    /// somebody waits: a run that never writes again stops being fresh, and is silent then.
+    pub fn await_fresh(&mut self, now: Timestamp) {
+        let fresh = Some(now.saturating_add_micros(-SILENT_AFTER_MICROS));
+        for one in &mut self.watermarks {
+            if one.state == RunState::Silent && one.last_heard > fresh {
+                one.state = RunState::UnderWay;
+            }
+        }
+    }
+
     /// Adds those of these instances that no run is known of: they are doubtful, because what they received is in no
     /// count.
     pub fn expect(&mut self, instances: &[String]) {

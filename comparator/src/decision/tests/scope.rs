@@ -4,6 +4,7 @@ use parity_schemas::evidence::Bound;
 
 use parity_schemas::evidence::carried::{CarriedRules, StartedAnew};
 use parity_schemas::evidence::{LeftOut, LeftOutSpan};
+use parity_schemas::watermark::{InstanceWatermark, RunState};
 
 use super::*;
 
@@ -286,6 +287,24 @@ fn routes_that_start_anew_after_a_rule_edit_must_be_proven_on_their_own() {
         required.map(|route| route.route.clone()).collect()
     };
     assert_eq!(required(&open), ["GET /b"]);
+    let said = "; for a pass each of them is required, because its count began anew with the present rules";
+    assert!(
+        open.reasons.iter().any(|reason| reason.ends_with(said)),
+        "{:?}",
+        open.reasons
+    );
+    // A change of rules says nothing of the times of a route.
+    let mut timed = Thresholds {
+        max_latency: vec!["p50=1.5x".parse().expect("a limit")],
+        ..Thresholds::default()
+    };
+    let limited = |thresholds: &Thresholds| -> Vec<String> {
+        let latency = decided_on(&evidence, thresholds).latency;
+        latency.into_iter().map(|limit| limit.route).collect()
+    };
+    assert_eq!(limited(&timed), [""]);
+    timed.required_routes = vec!["GET /b".to_owned()];
+    assert_eq!(limited(&timed), ["", "GET /b"]);
     // Of more than are named, any route may be one.
     evidence.carried[0].routes_anew = 2;
     let mut all = required(&decided_on(&evidence, &Thresholds::default()));
@@ -298,4 +317,75 @@ fn routes_that_start_anew_after_a_rule_edit_must_be_proven_on_their_own() {
         decided_on(&evidence, &Thresholds::default()).outcome,
         Outcome::Pass
     );
+}
+
+#[test]
+fn no_time_counts_before_the_first_run_or_after_the_last_word() {
+    let seconds = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+    let run = |state, began: i64, heard: i64| {
+        let told: InstanceWatermark = serde_json::from_value(serde_json::json!({
+            "instance": "one", "state": state, "under_way": 0, "started": seconds(began),
+            "complete_until": seconds(heard), "last_heard": seconds(heard),
+        }))
+        .expect("an instance");
+        told
+    };
+    let unknown = InstanceWatermark {
+        started: None,
+        last_heard: None,
+        ..run(RunState::Unknown, 0, 0)
+    };
+    let complete = RunState::Complete;
+    // Of a window of a minute: the runs, and the whole seconds that were counted.
+    let cases = [
+        (vec![run(complete, 14, 90)], 46),
+        (vec![run(complete, -9, 90)], 60),
+        (vec![run(complete, 14, 50)], 36),
+        (vec![run(complete, 14, 90), run(complete, 20, 90)], 46),
+        (
+            vec![run(RunState::OtherRules, 0, 90), run(complete, 14, 90)],
+            46,
+        ),
+        (vec![unknown, run(complete, 14, 50)], 60),
+        (vec![run(complete, 70, 90)], 0),
+    ];
+    let evidence = evidence(vec![("GET /a", counts(100_000, 0, &[]))]);
+    for (runs, counted) in cases {
+        let standing = Standing::shown(runs);
+        let is_short = |seconds: u64| {
+            let thresholds = Thresholds {
+                min_duration_ms: seconds * 1_000,
+                ..Thresholds::default()
+            };
+            super::super::caps::too_short(Some(&evidence), &standing, &thresholds).is_some()
+        };
+        assert!(is_short(counted + 1), "{standing:?}");
+        assert!(!is_short(counted), "{standing:?}");
+    }
+}
+
+#[test]
+fn a_slip_in_a_name_is_told_with_each_outcome() {
+    let fails = |min_requests| {
+        let thresholds = Thresholds {
+            required_routes: vec!["GET /user".to_owned()],
+            min_requests,
+            ..Thresholds::default()
+        };
+        gate(vec![("GET /users", counts(90, 10, &[]))], &thresholds)
+    };
+    for (decision, outcome) in [
+        (fails(1), Outcome::Fail),
+        (fails(1_000), Outcome::Undecided),
+    ] {
+        assert_eq!(decision.outcome, outcome);
+        let told = &decision.reasons[1..];
+        assert!(
+            told.contains(
+                &"GET /user: never seen, so nothing is known of it; did you mean `GET /users`?"
+                    .to_owned()
+            ),
+            "{told:?}"
+        );
+    }
 }
