@@ -258,6 +258,37 @@ pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
+/// The passwords that `chpasswd` reads: `echo "user:SECRET" | chpasswd`, `chpasswd <<< user:SECRET`. More of the line before
+/// the pipe is hidden rather than less.
+pub(super) fn piped(text: &str) -> Vec<Range<usize>> {
+    const PROGRAM: &str = "chpasswd";
+    let mut spans = Vec::new();
+    if !text.contains(PROGRAM) {
+        return spans;
+    }
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let from = start;
+        start += line.len();
+        let Some((before, behind)) = line.split_once(PROGRAM) else {
+            continue;
+        };
+        let given = match (before.rsplit_once('|'), behind.split_once("<<<")) {
+            (Some((given, _)), _) => 0..given.len(),
+            (None, Some((_, given))) => line.len() - given.len()..line.len(),
+            (None, None) => continue,
+        };
+        let written = line.get(given.clone()).unwrap_or_default();
+        if let Some((user, password)) = written.split_once(':') {
+            let at = from + given.start + user.len() + 1;
+            let password = password.trim_end().trim_end_matches(['"', '\'']);
+            spans.push(at..at + password.len());
+        }
+    }
+    spans.retain(|span| !span.is_empty());
+    spans
+}
+
 /// The password that begins within a word of a text. If the word is one by itself, the quote before it belongs to it.
 fn here(text: &str, word: usize, secret: usize) -> Range<usize> {
     let quoted = secret == 0 && text.get(..word).is_some_and(|it| it.ends_with(['"', '\'']));
