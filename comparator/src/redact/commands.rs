@@ -104,9 +104,10 @@ struct Command {
     is_after: bool,
     /// Words that are no options.
     words: usize,
-    /// Flags of `htpasswd`: the password is a word, and there is no file.
+    /// Whether `htpasswd` was told that the password is a word.
     is_batch: bool,
-    has_no_file: bool,
+    /// How many words it was told to do without: one, if it writes no file.
+    absent: usize,
     /// Whether the next word belongs to the option before it.
     skips: bool,
 }
@@ -142,14 +143,13 @@ impl Command {
         }
         if let Some(flags) = word.strip_prefix('-') {
             self.is_batch |= flags.contains('b');
-            self.has_no_file |= flags.contains('n');
+            self.absent = self.absent.max(usize::from(flags.contains('n')));
             // The cost of a hash is a number behind its flag.
             self.skips = flags.ends_with(['C', 'r']);
             return Told::Nothing;
         }
         self.words += 1;
-        let last = if self.has_no_file { 2 } else { 3 };
-        if self.is_batch && self.words == last {
+        if self.is_batch && self.words + self.absent == 3 {
             Told::Here(0)
         } else {
             Told::Nothing
