@@ -63,6 +63,13 @@ fn hostile_answers_are_spelt_out_in_the_report() {
             || page.contains("&lt;script&gt;"),
         "{page}"
     );
+    for api in ["report", "gate", "mismatches"] {
+        let answer = mirror.ask(&format!("/api/v1/{api}")).text();
+        let raw = answer.contains(['\u{1b}', '\u{9b}', '\u{202e}']);
+        assert!(!raw, "{api}: {answer}");
+    }
+    let answer = mirror.ask("/api/v1/report").text();
+    assert!(answer.contains("\\u202e"), "{answer}");
     mirror.stop();
     let text = place.run(&["report"]).stdout;
     assert!(text.contains("\\u{202e}"), "{text}");

@@ -8,7 +8,7 @@ use parity_schemas::secret::Trail;
 use parity_schemas::verdict::{Part, Tolerated};
 
 use super::escapes::percent_decoded;
-use super::{Redactor, cards};
+use super::{Redactor, cards, webhooks};
 use crate::rules::Scope;
 
 /// Header fields that hold URLs.
@@ -91,6 +91,11 @@ impl Redactor {
             let end = after.chars().next().map_or(0, char::len_utf8);
             let (end, after) = after.split_at(end);
             rest = after;
+            if !webhooks::secrets(address).is_empty() {
+                out.push_str(&self.hash(address.as_bytes()));
+                out.push_str(end);
+                continue;
+            }
             let (address, fragment) = split(address, '#');
             let (address, query) = split(address, '?');
             let (host, path) = match address.find("://") {

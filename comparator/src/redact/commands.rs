@@ -1,8 +1,11 @@
 //! Finds passwords that command lines give by an option whose name says little elsewhere: `mysql -pSECRET`,
-//! `sshpass -p SECRET`.
+//! `sshpass -p SECRET`, `curl -U bob:SECRET`. A command line is a text, or a list of words as a container is given one:
+//! `["mysql", "-pSECRET"]`. One automaton reads the words of both, so the two cannot come to differ.
 //!
 //! `-p` is a port, a path or a process for most programs, so it counts only behind the name of a program for which it is a
 //! password. Options that say what they are (`--password`) are recognized by their names (`names`).
+//!
+//! Each word is looked at once, and nothing behind it except the value of an option: a text costs what its length does.
 
 use std::ops::Range;
 
@@ -13,30 +16,215 @@ enum Form {
     Joined,
     /// `-p SECRET`, and `-pSECRET`, too.
     Either,
+    /// `-k SECRET`; what is joined to it is another option.
+    Apart,
+    /// `-u user:SECRET`, also joined.
+    Login,
+    /// `-U user%SECRET`, also joined.
+    Percent,
+    /// `--from-literal=name=SECRET`, also apart.
+    Pair,
 }
 
-/// Programs by the begin of their names, with the option that a password follows.
-const PROGRAMS: [(&str, &str, Form); 9] = [
-    ("mysql", "-p", Form::Joined),
-    ("mariadb", "-p", Form::Joined),
-    ("mycli", "-p", Form::Either),
-    ("sshpass", "-p", Form::Either),
-    ("mongo", "-p", Form::Either),
-    ("sqlcmd", "-P", Form::Either),
-    ("redis-cli", "-a", Form::Either),
-    ("ldapsearch", "-w", Form::Either),
-    ("ldapmodify", "-w", Form::Either),
+impl Form {
+    /// Where the secret begins in the value of the option.
+    fn secret_in(self, value: &str) -> Option<usize> {
+        match self {
+            Self::Joined | Self::Either | Self::Apart => (!value.is_empty()).then_some(0),
+            Self::Login => value.contains(':').then_some(0),
+            Self::Percent => value.find('%').map(|at| at + 1),
+            Self::Pair => value.find('=').map(|at| at + 1),
+        }
+    }
+}
+
+/// Where a program takes its password.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Behind one of these options.
+    Options(&'static [(&'static str, Form)]),
+    /// The same, once this word has been read: `kubectl create secret …`, for other kinds the same option gives no secret.
+    After(&'static str, &'static [(&'static str, Form)]),
+    /// `htpasswd -b file user SECRET`, and `htpasswd -nb user SECRET`.
+    LastOfBatch,
+    /// `sqlplus user/SECRET@database`.
+    Slash,
+}
+
+const MYSQL: Place = Place::Options(&[("-p", Form::Joined)]);
+const SMB: Place = Place::Options(&[("-U", Form::Percent), ("--user", Form::Percent)]);
+const LDAP: Place = Place::Options(&[("-w", Form::Either)]);
+
+/// Programs by the begin of their names.
+const PROGRAMS: [(&str, Place); 16] = [
+    ("mysql", MYSQL),
+    ("mariadb", MYSQL),
+    ("mycli", Place::Options(&[("-p", Form::Either)])),
+    ("sshpass", Place::Options(&[("-p", Form::Either)])),
+    ("mongo", Place::Options(&[("-p", Form::Either)])),
+    ("sqlcmd", Place::Options(&[("-P", Form::Either)])),
+    ("redis-cli", Place::Options(&[("-a", Form::Either)])),
+    ("ldapsearch", LDAP),
+    ("ldapmodify", LDAP),
+    (
+        "curl",
+        Place::Options(&[
+            ("-u", Form::Login),
+            ("-U", Form::Login),
+            ("--user", Form::Login),
+            ("--proxy-user", Form::Login),
+        ]),
+    ),
+    ("openssl", Place::After("enc", &[("-k", Form::Apart)])),
+    ("smbclient", SMB),
+    ("rpcclient", SMB),
+    (
+        "kubectl",
+        Place::After("secret", &[("--from-literal", Form::Pair)]),
+    ),
+    ("htpasswd", Place::LastOfBatch),
+    ("sqlplus", Place::Slash),
 ];
+
+/// What a word of a command is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// It ends with a password that begins here.
+    Here(usize),
+    /// It is an option, and the value of that follows.
+    Next(Form),
+}
+
+/// The words of a command that were read so far.
+#[derive(Default)]
+struct Command {
+    place: Option<Place>,
+    /// Whether the word that `Place::After` waits for was read.
+    is_after: bool,
+    /// Words that are no options.
+    words: usize,
+    /// Whether `htpasswd` was told that the password is a word.
+    is_batch: bool,
+    /// How many words it was told to do without: one, if it writes no file.
+    absent: usize,
+    /// Whether the next word belongs to the option before it.
+    skips: bool,
+}
+
+impl Command {
+    fn read(&mut self, word: &str) -> Told {
+        if let Some(place) = program(word) {
+            *self = Self {
+                place: Some(place),
+                ..Self::default()
+            };
+            return Told::Nothing;
+        }
+        match self.place {
+            None => Told::Nothing,
+            Some(Place::Options(options)) => by_option(word, options),
+            Some(Place::After(wanted, options)) => {
+                self.is_after |= word == wanted;
+                if self.is_after {
+                    by_option(word, options)
+                } else {
+                    Told::Nothing
+                }
+            }
+            Some(Place::LastOfBatch) => self.batch(word),
+            Some(Place::Slash) => self.slash(word),
+        }
+    }
+
+    fn batch(&mut self, word: &str) -> Told {
+        if std::mem::take(&mut self.skips) {
+            return Told::Nothing;
+        }
+        if let Some(flags) = word.strip_prefix('-') {
+            self.is_batch |= flags.contains('b');
+            self.absent = self.absent.max(usize::from(flags.contains('n')));
+            // The cost of a hash is a number behind its flag.
+            self.skips = flags.ends_with(['C', 'r']);
+            return Told::Nothing;
+        }
+        self.words += 1;
+        if self.is_batch && self.words + self.absent == 3 {
+            Told::Here(0)
+        } else {
+            Told::Nothing
+        }
+    }
+
+    fn slash(&mut self, word: &str) -> Told {
+        if word.starts_with('-') {
+            return Told::Nothing;
+        }
+        self.words += 1;
+        let login = word.split_once('/').filter(|(user, rest)| {
+            self.words == 1 && !user.is_empty() && !user.contains('@') && rest.contains('@')
+        });
+        login.map_or(Told::Nothing, |(user, _)| Told::Here(user.len() + 1))
+    }
+}
+
+/// What a word is for a program with these options.
+fn by_option(word: &str, options: &[(&str, Form)]) -> Told {
+    for (option, form) in options {
+        let Some(joined) = word.strip_prefix(option) else {
+            continue;
+        };
+        // A quote may follow, which parts words in a text.
+        if joined.is_empty() || (option.starts_with("--") && joined == "=") {
+            return Told::Next(*form);
+        }
+        if *form == Form::Apart || (option.starts_with("--") && !joined.starts_with('=')) {
+            continue;
+        }
+        let sign = usize::from(option.starts_with("--"));
+        let secret = form.secret_in(joined.get(sign..).unwrap_or_default());
+        return secret.map_or(Told::Nothing, |at| Told::Here(option.len() + sign + at));
+    }
+    Told::Nothing
+}
+
+/// The positions of passwords in a command that is a list of words. `None` stands for an element that is no text.
+pub(super) fn positions<'w>(words: impl Iterator<Item = Option<&'w str>>) -> Vec<usize> {
+    let mut command = Command::default();
+    let mut expected = None;
+    let mut found = Vec::new();
+    for (at, word) in words.enumerate() {
+        let told = match (expected.take(), word) {
+            // A number may be a password, too.
+            (Some(form), word) => {
+                let is_secret = word.is_none_or(|word| Form::secret_in(form, word).is_some());
+                if is_secret {
+                    Told::Here(0)
+                } else {
+                    Told::Nothing
+                }
+            }
+            (None, Some(word)) => command.read(word),
+            (None, None) => Told::Nothing,
+        };
+        match told {
+            Told::Here(_) => found.push(at),
+            Told::Next(Form::Joined) | Told::Nothing => {}
+            Told::Next(form) => expected = Some(form),
+        }
+    }
+    found
+}
 
 /// The passwords in all command lines of a text. A command line may itself be quoted (`sh -c "mysql -pSECRET"`), and a quote
 /// may be an apostrophe, so quotes part words like blanks; only a password that begins with one ends with it. A command ends
 /// with its line, unless that ends in a backslash.
 pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
-    if !PROGRAMS.iter().any(|(program, ..)| text.contains(program)) {
+    if !PROGRAMS.iter().any(|(program, _)| text.contains(program)) {
         return spans;
     }
-    let mut known: Option<(&str, Form)> = None;
+    let mut command = Command::default();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let length = word_length(rest);
@@ -46,49 +234,105 @@ pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
                 .get(..at)
                 .is_some_and(|before| before.trim_end_matches('\r').ends_with('\\'));
             if sign == '\n' && !is_continued {
-                known = None;
+                command = Command::default();
             }
-            at += sign.len_utf8().max(1);
+            at += sign.len_utf8();
             continue;
         };
         let from = at;
         at += length;
-        if let Some(program) = program(word) {
-            known = Some(program);
+        // What only continues a line, or parts the words of a list, is no word of a command.
+        if matches!(word, "\\" | "," | "[" | "]") {
             continue;
         }
-        let Some((option, form)) = known else {
-            continue;
+        let span = match command.read(word) {
+            Told::Nothing => None,
+            Told::Here(secret) => Some(here(text, from, secret)),
+            Told::Next(form) => next(text, from, at, form),
         };
-        if !word.starts_with(option) {
-            continue;
-        }
-        let mut value = from + option.len();
-        let behind = text.get(value..).unwrap_or_default();
-        if behind.starts_with(|sign: char| sign.is_whitespace()) || behind.is_empty() {
-            if form == Form::Joined {
-                continue;
-            }
-            let blank = |sign: char| sign.is_whitespace() || sign == '\\';
-            value += behind.len() - behind.trim_start_matches(blank).len();
-        }
-        let end = value + value_length(text.get(value..).unwrap_or_default());
-        if end > value {
-            spans.push(value..end);
-            at = end;
+        if let Some(span) = span.filter(|span| !span.is_empty()) {
+            at = at.max(span.end);
+            spans.push(span);
         }
     }
     spans
 }
 
-/// The option and form of a program that a word calls, by whatever path.
-fn program(word: &str) -> Option<(&'static str, Form)> {
+/// The passwords that `chpasswd` reads: `echo "user:SECRET" | chpasswd`, `chpasswd <<< user:SECRET`. More of the line before
+/// the pipe is hidden rather than less.
+pub(super) fn piped(text: &str) -> Vec<Range<usize>> {
+    const PROGRAM: &str = "chpasswd";
+    let mut spans = Vec::new();
+    if !text.contains(PROGRAM) {
+        return spans;
+    }
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let from = start;
+        start += line.len();
+        let Some((before, behind)) = line.split_once(PROGRAM) else {
+            continue;
+        };
+        let given = match (before.rsplit_once('|'), behind.split_once("<<<")) {
+            (Some((given, _)), _) => 0..given.len(),
+            (None, Some((_, given))) => line.len() - given.len()..line.len(),
+            (None, None) => continue,
+        };
+        let written = line.get(given.clone()).unwrap_or_default();
+        if let Some((user, password)) = written.split_once(':') {
+            let at = from + given.start + user.len() + 1;
+            let password = password.trim_end().trim_end_matches(['"', '\'']);
+            spans.push(at..at + password.len());
+        }
+    }
+    spans.retain(|span| !span.is_empty());
+    spans
+}
+
+/// The password that begins within a word of a text. If the word is one by itself, the quote before it belongs to it.
+fn here(text: &str, word: usize, secret: usize) -> Range<usize> {
+    let quoted = secret == 0 && text.get(..word).is_some_and(|it| it.ends_with(['"', '\'']));
+    let from = word + secret - usize::from(quoted);
+    from..from + value_length(text.get(from..).unwrap_or_default())
+}
+
+/// The password behind an option. A quote that opens before the option closes behind it (`"-p", "SECRET"`); any other
+/// quote opens the value (`-p'SECRET'`).
+fn next(text: &str, from: usize, end: usize, form: Form) -> Option<Range<usize>> {
+    let behind = text.get(end..)?;
+    let quote = behind
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '"' | '\''));
+    let closes = quote.is_some_and(|quote| text.get(..from).is_some_and(|it| it.ends_with(quote)));
+    let apart = closes || behind.starts_with(char::is_whitespace) || behind.is_empty();
+    if apart && form == Form::Joined {
+        return None;
+    }
+    let mut value = end + usize::from(closes);
+    if apart {
+        let behind = text.get(value..)?;
+        let blank = |sign: char| sign.is_whitespace() || matches!(sign, '\\' | ',');
+        value += behind.len() - behind.trim_start_matches(blank).len();
+    }
+    let written = text.get(value..)?;
+    let written = written.get(..value_length(written))?;
+    let secret = form.secret_in(written)?;
+    Some(value + secret..value + written.len())
+}
+
+/// Where a program takes its password that a word calls, by whatever path.
+fn program(word: &str) -> Option<Place> {
     let word = word.trim_matches(['"', '\'', '`', '$', '(', '#', '>']);
     let name = word.rsplit(['/', '\\']).next()?;
+    // A text with blanks is a sentence about the program, or a command line in itself.
+    if name.contains(char::is_whitespace) {
+        return None;
+    }
     PROGRAMS
         .iter()
-        .find(|(program, ..)| name.starts_with(program))
-        .map(|(_, option, form)| (*option, *form))
+        .find(|(program, _)| name.starts_with(program))
+        .map(|(_, place)| *place)
 }
 
 /// The length of the word at the start, which may be none.

@@ -26,7 +26,11 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
             let ends = |end: char| {
                 end.is_whitespace() || matches!(end, '/' | '?' | '#') || Some(end) == quote
             };
-            let authority = authority.get(..authority.find(ends).unwrap_or(authority.len()))?;
+            let end = authority.find(ends).unwrap_or(authority.len());
+            let (authority, behind) = authority.split_at_checked(end)?;
+            if whole && let Some(more) = slashed(authority, behind, quote) {
+                return Some(from..from + more);
+            }
             authority
                 .rfind('@')
                 .filter(|length| {
@@ -39,6 +43,22 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
         })
         .filter(|span| !span.is_empty())
         .collect()
+}
+
+/// The length of credentials whose password has a slash: `postgres://user:a/b@host`. What follows the colon is no port then.
+fn slashed(authority: &str, behind: &str, quote: Option<char>) -> Option<usize> {
+    /// Longest rest of a password that is looked for. It bounds the work on a text full of addresses.
+    const MAX_BYTES: usize = 256;
+    let (user, password) = authority.split_once(':')?;
+    let is_port = password.bytes().all(|digit| digit.is_ascii_digit());
+    let is_plain = !user.contains(['[', '@']) && !password.contains('@');
+    if is_port || !is_plain || !behind.starts_with('/') {
+        return None;
+    }
+    let near = behind.get(..behind.floor_char_boundary(MAX_BYTES))?;
+    let ends = |end: char| end.is_whitespace() || matches!(end, '<' | '>') || Some(end) == quote;
+    let word = near.split(ends).next()?;
+    Some(authority.len() + word.rfind('@')?)
 }
 
 /// The credentials of an Oracle address: `jdbc:oracle:thin:user/password@…`.

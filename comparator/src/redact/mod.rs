@@ -47,6 +47,7 @@ mod statements;
 mod strings;
 mod table;
 mod text;
+mod webhooks;
 mod within;
 
 use std::collections::HashSet;

@@ -47,7 +47,7 @@ const PORTS: std::ops::RangeInclusive<u32> = 1_024..=65_535;
 
 /// The hashes of passwords in a text.
 pub(super) fn hashes(text: &str) -> Vec<Range<usize>> {
-    let mut spans: Vec<Range<usize>> = Vec::new();
+    let mut spans = of_directories(text);
     if !text.contains('$') {
         return spans;
     }
@@ -68,6 +68,33 @@ pub(super) fn hashes(text: &str) -> Vec<Range<usize>> {
                 // `/etc/shadow` goes on behind it.
                 let shadow = hash.len() - hash.rsplit('$').next().unwrap_or_default().len();
                 spans.push(at..at + shadow + digest.len());
+            }
+        }
+    }
+    spans
+}
+
+/// Hashes as directories of users store them (RFC 2307): `{SHA}` and base64.
+fn of_directories(text: &str) -> Vec<Range<usize>> {
+    const SCHEMES: [&str; 8] = [
+        "{SHA}",
+        "{SSHA}",
+        "{SHA256}",
+        "{SSHA256}",
+        "{SHA512}",
+        "{SSHA512}",
+        "{MD5}",
+        "{SMD5}",
+    ];
+    let mut spans = Vec::new();
+    for scheme in SCHEMES {
+        for (at, _) in text.match_indices(scheme) {
+            let rest = text.get(at + scheme.len()..).unwrap_or_default();
+            let is_part = |sign: &u8| sign.is_ascii_alphanumeric() || b"+/=".contains(sign);
+            let length = rest.bytes().take(MAX_BYTES).take_while(is_part).count();
+            // A path goes on with a slash behind a placeholder: `/commits/{SHA}/files`.
+            if length >= MIN_DIGEST && !rest.starts_with('/') {
+                spans.push(at..at + scheme.len() + length);
             }
         }
     }

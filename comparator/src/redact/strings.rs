@@ -164,10 +164,13 @@ pub(super) fn may_be_json(begin: &str) -> bool {
     begin.starts_with(['"', '[', '-']) || begin.starts_with(|digit: char| digit.is_ascii_digit())
 }
 
-/// Whether a text begins with a tag, a comment or a declaration.
+/// Whether a text begins with a tag, a comment or a declaration. An address in angle brackets is none: messages have them,
+/// and as a tag it would be kept with the secrets in it.
 pub(super) fn claims_markup(begin: &str) -> bool {
     let mut characters = begin.chars();
-    characters.next() == Some('<')
+    let is_address = begin.starts_with("<https://") || begin.starts_with("<http://");
+    !is_address
+        && characters.next() == Some('<')
         && characters
             .next()
             .is_some_and(|next| next.is_alphabetic() || matches!(next, '!' | '?' | '/' | '_'))

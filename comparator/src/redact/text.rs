@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::name_value::{Name, names, separator_after};
-use super::{Redactor, cards, codes, commands, logins, passfiles};
+use super::{Redactor, cards, codes, commands, logins, passfiles, webhooks};
 
 /// Prefixes of the keys of well-known services.
 const KEY_PREFIXES: [&str; 29] = [
@@ -79,8 +79,10 @@ impl Redactor {
         spans.extend(logins::in_addresses(text));
         spans.extend(logins::in_oracle_addresses(text));
         spans.extend(logins::before_hosts(text));
+        spans.extend(webhooks::secrets(text));
         spans.extend(private_keys(text));
         spans.extend(commands::passwords(text));
+        spans.extend(commands::piped(text));
         spans.extend(passfiles::hashes(text));
         spans.extend(passfiles::lines(text));
         spans.extend(codes::told_before(text));
@@ -184,6 +186,7 @@ impl Redactor {
             .is_some_and(|before| before.ends_with(['?', '&', '#', ';']));
         let secret = self.secret_names.contains(&name.decoded(text))
             || (parameter && is_secret_parameter(word))
+            || is_key_of_environment(word, after)
             || self
                 .secret_names
                 .contains(text.get(name.phrase..name.span.end)?)
@@ -205,6 +208,38 @@ fn is_secret_parameter(name: &str) -> bool {
     ["code", "key", "sig"]
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether a word is a variable of an environment that holds the key of a service: `STRIPE_KEY=`. Other keys have such names,
+/// too: of tables, of caches, of what is public.
+fn is_key_of_environment(word: &str, after: &str) -> bool {
+    const NO_SECRETS: [&str; 16] = [
+        "CACHE",
+        "FOREIGN",
+        "GROUP",
+        "HASH",
+        "INDEX",
+        "LOOKUP",
+        "ORDER",
+        "PARTITION",
+        "PRIMARY",
+        "PUBLIC",
+        "PUBLISHABLE",
+        "RANGE",
+        "ROUTING",
+        "SHARD",
+        "SORT",
+        "UNIQUE",
+    ];
+    let is_variable = |name: &str| {
+        name.bytes()
+            .all(|sign| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == b'_')
+    };
+    after.starts_with('=')
+        && !after.starts_with("==")
+        && word.strip_suffix("_KEY").is_some_and(|owner| {
+            is_variable(owner) && !owner.split('_').any(|part| NO_SECRETS.contains(&part))
+        })
 }
 
 /// Whether a word is a key of a well-known service or a JSON web token.

@@ -1,10 +1,11 @@
 //! Answers from the record, and those that report an error. Reading a store blocks, so it runs outside of the async runtime.
 
-use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use parity_schemas::json_text::escaped;
 use parity_schemas::record::Mismatch;
 use parity_sink::{Reader, StoreError};
+use serde::Serialize;
 use serde_json::json;
 
 use super::site::Site;
@@ -60,8 +61,23 @@ impl From<Unreadable> for ErrorAnswer {
 
 impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({"error": self.message}))).into_response()
+        (self.status, document(&json!({"error": self.message}))).into_response()
     }
+}
+
+/// A document as an answer, with the same characters escaped that the commands escape: people read answers in terminals,
+/// and a document quotes what services answered.
+pub(super) fn document(document: &impl Serialize) -> Response {
+    match serde_json::to_string(document) {
+        Ok(json) => stored(&json),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// The same for a document that is written already.
+pub(super) fn stored(json: &str) -> Response {
+    let body = escaped(json).into_owned();
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// Runs `ask` on a reader of the site's store, off the runtime.

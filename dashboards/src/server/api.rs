@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -30,7 +29,7 @@ pub(super) async fn report(
         Some(absent) if absent.is_unknown_migration && !is_own => {
             Err(ErrorAnswer::missing(absent.sentence))
         }
-        _ => Ok(Json(decided.report).into_response()),
+        _ => Ok(answer::document(&decided.report)),
     }
 }
 
@@ -45,7 +44,7 @@ pub(super) async fn gate(
         view::settled(reader, &question, Duration::ZERO, |_| {})
     })
     .await?;
-    Ok(Json(decision).into_response())
+    Ok(answer::document(&decision))
 }
 
 /// `parity.mismatches/v1`: recorded mismatches, newest first; `next` is null on the last page.
@@ -67,7 +66,7 @@ pub(super) async fn mismatches(
         mismatches: found,
         next,
     };
-    Ok(Json(page).into_response())
+    Ok(answer::document(&page))
 }
 
 /// One recorded mismatch.
@@ -75,7 +74,7 @@ pub(super) async fn mismatch(
     State(site): State<Arc<Site>>,
     Path(id): Path<String>,
 ) -> Result<Response, ErrorAnswer> {
-    Ok(Json(find_mismatch(&site, &id).await?).into_response())
+    Ok(answer::document(&find_mismatch(&site, &id).await?))
 }
 
 /// `parity.decisions/v1`: stored decisions, newest first; `next` is null on the last page.
@@ -88,10 +87,10 @@ pub(super) async fn decisions(
         view::decision_page(reader, &filter, limit)
     })
     .await?;
-    Ok(Json(page).into_response())
+    Ok(answer::document(&page))
 }
 
-/// One stored decision, byte for byte as it was stored.
+/// One stored decision, byte for byte as it was stored, but for characters that a terminal obeys: those are escaped.
 pub(super) async fn decision(
     State(site): State<Arc<Site>>,
     Path(id): Path<String>,
@@ -99,14 +98,14 @@ pub(super) async fn decision(
     let id = answer::id(&id)?;
     let found = read(&site, move |reader| reader.decision(id)).await?;
     let document = found.ok_or_else(|| answer::no_decision(id))?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
+    Ok(answer::stored(&document))
 }
 
 /// The status of the mirror or the sink.
 pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
     match &site.process {
-        Process::Mirror(mirror) => Ok(Json(mirror.status()).into_response()),
-        Process::Sink(status) => Ok(Json(status()).into_response()),
+        Process::Mirror(mirror) => Ok(answer::document(&mirror.status())),
+        Process::Sink(status) => Ok(answer::document(&status())),
         Process::Reader => Err(no_mirror()),
     }
 }
@@ -136,7 +135,7 @@ pub(super) async fn set_shadowing(
     Ok(if from_page {
         axum::response::Redirect::to("/").into_response()
     } else {
-        Json(mirror.status()).into_response()
+        answer::document(&mirror.status())
     })
 }
 

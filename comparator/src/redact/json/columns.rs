@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::reading::NamedTree;
 use crate::notation::index::NodeKind;
+use crate::redact::commands;
 use crate::redact::context::{Context, MAX_HEADERS, SecretColumns};
 use crate::redact::last_word::ends_in;
 
@@ -122,6 +123,19 @@ impl NamedTree<'_> {
             after.extend(at + 1..end);
         }
         after
+    }
+
+    /// The positions of passwords in a list that is a command: `["mysql", "-pSECRET"]`.
+    pub(super) fn passwords_in_command(&mut self, elements: &[u32]) -> Vec<usize> {
+        if elements.len() < 2 {
+            return Vec::new();
+        }
+        let mut words: Vec<Option<String>> = Vec::with_capacity(elements.len());
+        for element in elements {
+            let is_text = self.tree.kind(*element) == NodeKind::String;
+            words.push(is_text.then(|| self.key_text(*element)));
+        }
+        commands::positions(words.iter().map(Option::as_deref))
     }
 
     /// The positions of secret names in a list of names, or of objects that hold names.

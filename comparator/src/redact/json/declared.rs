@@ -41,6 +41,8 @@ const MARKS: [(&[u8], &str); 4] = [
     (b"after_sensitive", "after"),
     (b"before_sensitive", "before"),
 ];
+/// Members of a pair of tokens; either alone says how something may be reached, or how often.
+const TOKENS: [&str; 2] = ["access", "refresh"];
 /// Steps of a path in `sensitive_attributes` that are no names.
 const STEPS: [&str; 2] = ["get_attr", "index"];
 
@@ -52,6 +54,8 @@ type Marked = (&'static str, Option<Rc<HashSet<String>>>);
 pub(super) struct Declared {
     /// Whether it is a key, whose private parts are secret.
     key: bool,
+    /// Whether it is a pair of tokens, as `access` and `refresh` beside each other are.
+    is_token_pair: bool,
     /// Whether the members that hold a value are secret.
     pub(super) values: bool,
     /// Members, with the names of their own members that are secret; without names, all of them are.
@@ -62,6 +66,7 @@ impl Declared {
     /// Whether this member is secret as a whole.
     pub(super) fn hides(&self, name: &str) -> bool {
         (self.key && PRIVATE.contains(&name))
+            || (self.is_token_pair && TOKENS.contains(&name))
             || self
                 .within
                 .iter()
@@ -78,10 +83,13 @@ impl Declared {
 impl NamedTree<'_> {
     pub(super) fn declared(&mut self, object: u32) -> Declared {
         let mut declared = Declared::default();
+        let mut tokens = 0;
         for key in self.tree.keys(object) {
             let kind = self.tree.kind(key + 1);
             let name = self.tree.unescaped(key, &mut self.scratch);
             if kind == NodeKind::String {
+                let is_token = TOKENS.iter().any(|token| token.as_bytes() == name);
+                tokens += usize::from(is_token && is_like_token(self.tree.content(key + 1)));
                 declared.key |= name == b"kty";
                 declared.values |= name.eq_ignore_ascii_case(b"type")
                     && self.tree.content(key + 1) == b"SecureString";
@@ -102,6 +110,7 @@ impl NamedTree<'_> {
                 }
             }
         }
+        declared.is_token_pair = tokens == TOKENS.len();
         declared
     }
 
@@ -134,6 +143,13 @@ impl NamedTree<'_> {
             && self.tree.kind(value) == NodeKind::String
             && !is_number(&self.key_text(value))
     }
+}
+
+/// Whether a text may be a token: long, and no sentence.
+fn is_like_token(text: &[u8]) -> bool {
+    /// Shorter texts are words and spans of time.
+    const MIN_BYTES: usize = 12;
+    text.len() >= MIN_BYTES && !text.contains(&b' ')
 }
 
 /// Whether a text is empty or a number, decimal or hexadecimal.

@@ -214,6 +214,7 @@ impl<'a> Walker<'a> {
             (None, [_, second]) if !self.is_a_name(*second) => self.reading.after_names(&elements),
             _ => SmallVec::new(),
         };
+        let given = self.reading.passwords_in_command(&elements);
         for (index, element) in (0_u32..).zip(elements) {
             let position = index as usize;
             let mut place = place.element(index, self.reading.redactor, self.scope);
@@ -226,6 +227,7 @@ impl<'a> Walker<'a> {
                 .is_some_and(|hidden| hidden.contains(&position));
             place.secret |=
                 (below && !(header && self.is_a_name(element))) || after.contains(&position);
+            place.secret |= given.binary_search(&position).is_ok();
             place.secret |= self.reading.is_named_part(element, named);
             self.value(element, &place);
         }

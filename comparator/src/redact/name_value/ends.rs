@@ -21,8 +21,21 @@ pub(super) fn length(text: &str, name: &Name, value: &str, sign: char, spaced: b
         '|' | '>' | '&' | '!' if sign == ':' => block(text, name, value),
         _ if sign == ':' => block_if_first(text, name, value),
         _ if spaced && is_first(text, name) => line(value),
-        _ => word(value, &quotes_before(text, name)),
+        _ => match called(value) {
+            Some(name) => name + bracketed(value.get(name..).unwrap_or_default()),
+            None => word(value, &quotes_before(text, name)),
+        },
     }
+}
+
+/// The length of the name of a type whose quoted argument is the value: `SecretStr('…')`.
+fn called(value: &str) -> Option<usize> {
+    /// Longest name that is looked for.
+    const MAX_BYTES: usize = 64;
+    let part = |sign: &u8| sign.is_ascii_alphanumeric() || b"_.".contains(sign);
+    let length = value.bytes().take(MAX_BYTES).take_while(part).count();
+    let argument = value.get(length..)?.strip_prefix('(')?;
+    (length > 0 && argument.starts_with(['"', '\''])).then_some(length)
 }
 
 /// Quote characters.
