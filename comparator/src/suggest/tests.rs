@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::Method;
+use parity_schemas::attributes::AttributeCounts;
 use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
 use parity_schemas::suggested::Effect;
@@ -66,7 +67,7 @@ fn seen(route: &str, codes: (u16, u16), finding: &Finding) -> Seen {
             count: 3,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
-            attributes: Default::default(),
+            attributes: AttributeCounts::new(),
             special: Vec::new(),
             first_seen: Timestamp::default(),
             last_seen: Timestamp::default(),
