@@ -8,7 +8,8 @@
 //!
 //! The cost of an exchange is not known before it has been compared: two kilobytes may unpack to a megabyte, or hold two
 //! lists whose order does not count. So the cost of each route is estimated from its comparisons so far, as time per unit
-//! of captured data. Before the first comparison the caller's assumption is used.
+//! of captured data. Before the first comparison the caller's assumption is used. It may be far too low, and many items may
+//! come while the first one is compared: so who is to lose one is chosen by what that comparison has taken so far, too.
 //!
 //! A plain data structure: no clock, no lock, no thread.
 
@@ -63,6 +64,9 @@ struct Line<T> {
     pace: u64,
     /// Whether the pace was measured.
     known: bool,
+    /// Until then, the pace at the least, if its first comparison has not been waiting for the processor all that time. So it
+    /// only says which line is the costliest, not how much is too much.
+    so_far: u64,
     /// Time that the line has used when its next item begins.
     begins: u64,
     /// Time that its items took beyond what they were charged; negative if they took less.
@@ -89,6 +93,15 @@ pub(super) struct Bill {
     line: usize,
     units: u64,
     charged: u64,
+    /// No item of the line has been compared yet.
+    pub(super) is_first: bool,
+}
+
+impl Bill {
+    /// Whether both are of the same line.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        self.line == other.line
+    }
 }
 
 impl<T> Fair<T> {
@@ -181,10 +194,17 @@ impl<T> Fair<T> {
                 line: index,
                 units,
                 charged,
+                is_first: !self.lines[index].known,
             };
             return Some(Taken { item, bill });
         }
         None
+    }
+
+    /// Says how long the first comparison of a line has been going on.
+    pub(super) fn goes_on(&mut self, bill: Bill, nanos: u64) {
+        let line = &mut self.lines[bill.line];
+        line.so_far = line.so_far.max(pace(nanos, bill.units));
     }
 
     /// Corrects the line's account by the time that an item really took.
@@ -229,7 +249,7 @@ impl<T> Fair<T> {
             .iter()
             .enumerate()
             .filter(|(_, line)| !line.items.is_empty());
-        let (index, _) = waiting.max_by_key(|(_, line)| line.nanos)?;
+        let (index, _) = waiting.max_by_key(|(_, line)| line.may_take())?;
         let line = &mut self.lines[index];
         let (units, item) = line.items.pop_front()?;
         line.units -= units;
@@ -248,9 +268,19 @@ impl<T> Line<T> {
             nanos: 0,
             pace: 0,
             known: false,
+            so_far: 0,
             begins: 0,
             owed: 0,
             queued: false,
+        }
+    }
+
+    /// The time that its items may take.
+    fn may_take(&self) -> u64 {
+        if self.known {
+            self.nanos
+        } else {
+            self.nanos.max(cost(self.so_far, self.units))
         }
     }
 

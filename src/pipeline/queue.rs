@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use http::header::CONTENT_ENCODING;
@@ -41,11 +41,18 @@ pub(super) struct Entrance {
 pub(super) struct Queue {
     arrivals: Receiver<Waiting>,
     /// Locked while arrivals are sorted, never during a comparison. Workers use `try_lock` only, so they never wait.
-    lines: Mutex<Fair<Box<Waiting>>>,
+    lines: Mutex<Lines>,
     /// Set at the deadline for comparing.
     over: Arc<AtomicBool>,
     /// Bytes that a body may have once decoded.
     decoded: usize,
+}
+
+/// What is locked.
+struct Lines {
+    fair: Fair<Box<Waiting>>,
+    /// First comparisons of a line that go on now, with when they began: one for each thread at the most.
+    firsts: Vec<(Bill, Instant)>,
 }
 
 /// How much may wait.
@@ -75,10 +82,13 @@ pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Arc<Entrance>, Arc<Q
     let nanos = WAITING.as_nanos() as u64 * room.threads as u64;
     let queue = Arc::new(Queue {
         arrivals: receiver,
-        lines: Mutex::new(Fair::new(Bounds {
-            items: room.exchanges,
-            nanos,
-        })),
+        lines: Mutex::new(Lines {
+            fair: Fair::new(Bounds {
+                items: room.exchanges,
+                nanos,
+            }),
+            firsts: Vec::new(),
+        }),
         over: Arc::clone(over),
         decoded: room.decoded,
     });
@@ -123,8 +133,13 @@ impl Queue {
         }
         let mut lines = self.lines();
         let closed = self.sort(&mut lines, usize::MAX, &mut shed);
-        match lines.pop() {
-            Some(Taken { item, bill }) => Next::Compare(item, bill),
+        match lines.fair.pop() {
+            Some(Taken { item, bill }) => {
+                if bill.is_first {
+                    lines.firsts.push((bill, Instant::now()));
+                }
+                Next::Compare(item, bill)
+            }
             None if closed => Next::End,
             None => Next::Wait,
         }
@@ -133,7 +148,12 @@ impl Queue {
     /// Reports how long a comparison took.
     pub(super) fn took(&self, bill: Bill, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.lines().took(bill, nanos);
+        let mut lines = self.lines();
+        // From now on its line is known.
+        if bill.is_first {
+            lines.firsts.retain(|(first, _)| !first.is_like(bill));
+        }
+        lines.fair.took(bill, nanos);
     }
 
     /// Waits until an exchange arrives, the queue is closed, or `longest` has passed.
@@ -147,21 +167,16 @@ impl Queue {
     /// Passes everything that waits to `each`.
     pub(super) fn take_all(&self, mut each: impl FnMut(Waiting)) {
         let mut lines = self.lines();
-        lines.take_all().for_each(|exchange| each(*exchange));
+        lines.fair.take_all().for_each(|exchange| each(*exchange));
         self.arrivals.try_iter().for_each(each);
     }
 
-    fn lines(&self) -> MutexGuard<'_, Fair<Box<Waiting>>> {
+    fn lines(&self) -> MutexGuard<'_, Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Moves at most `most` arrivals into their lines. Returns whether the channel is closed and empty.
-    fn sort(
-        &self,
-        lines: &mut Fair<Box<Waiting>>,
-        most: usize,
-        shed: &mut impl FnMut(Waiting),
-    ) -> bool {
+    fn sort(&self, lines: &mut Lines, most: usize, shed: &mut impl FnMut(Waiting)) -> bool {
         // Later arrivals are left for the next call, so that no thread does nothing but sort.
         for _ in 0..self.arrivals.len().min(most) {
             match self.arrivals.try_recv() {
@@ -179,20 +194,21 @@ impl Queue {
             }
     }
 
-    fn admit(
-        &self,
-        lines: &mut Fair<Box<Waiting>>,
-        waiting: Waiting,
-        shed: &mut impl FnMut(Waiting),
-    ) {
-        let line = lines.line(waiting.exchange.route.label());
+    fn admit(&self, lines: &mut Lines, waiting: Waiting, shed: &mut impl FnMut(Waiting)) {
+        for (bill, began) in &lines.firsts {
+            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            lines.fair.goes_on(*bill, nanos);
+        }
+        let line = lines.fair.line(waiting.exchange.route.label());
         let bytes: usize = waiting.answers().map(|answer| answer.body.len()).sum();
         let units = bytes as u64 + UNITS_BESIDE;
         let decoded: usize = waiting.answers().map(|answer| self.assumed(answer)).sum();
         let nanos = (decoded as u64 + UNITS_BESIDE).saturating_mul(ASSUMED_NANOS);
         // Boxed, because an exchange is large and is moved several times from here on.
         let waiting = Box::new(waiting);
-        lines.push(line, units, || nanos, waiting, |waiting| shed(*waiting));
+        lines
+            .fair
+            .push(line, units, || nanos, waiting, |waiting| shed(*waiting));
     }
 
     /// Assumed size of an answer's body once decoded.

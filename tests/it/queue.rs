@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use crate::support::client::Connection;
 use crate::support::process::Place;
 use crate::support::service::{Answer, Service};
-use crate::support::wait_for;
+use crate::support::{wait_for, wait_or_tell};
 
 /// Bytes that an answer of the expensive route unpacks to; gzip makes some hundred of them. Comparing two takes a part of
 /// the time that may wait, on slow machines, too.
@@ -87,9 +87,12 @@ fn an_expensive_route_costs_no_other_one_its_comparisons_and_the_drain_ends() {
     asking.into_iter().for_each(answered);
     shadows_are_through();
     // These are compared before most of the other route's, however long each of those takes.
-    wait_for("the healthy route", || {
+    let all_are_compared = || {
         let report = place.report();
         (report.count("match") == HEALTHY as u64).then_some(())
+    };
+    wait_or_tell(all_are_compared, || {
+        format!("the healthy route: {:#}", place.report().0["routes"])
     });
     let asking: Vec<_> = bombs(LAST_BOMBS).collect();
     asking.into_iter().for_each(answered);
