@@ -347,10 +347,12 @@ pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let (alone, mirror) = GroupSums::of_noise(group, shape);
     let mut proof = prove(&alone, mirror.as_ref(), group);
     let mut moves = moved(&alone, mirror.as_ref()) || proof.likewise.moves();
-    if let Some(family) = group.family.as_ref().filter(|_| proof.is_open()) {
+    if let Some(family) = group.family.as_ref().filter(|_| !proof.is_proven()) {
         let (sums, of_mirror) = GroupSums::of_family(family, shape);
         let of_all = prove(&sums, of_mirror.as_ref(), group);
-        if of_all.is_proven() {
+        proof.likewise = proof.likewise.within(of_all.likewise);
+        moves |= proof.likewise.moves();
+        if of_all.is_proven() && proof.is_open() {
             // It is part of what may hide in all of them.
             proof.hidden = proof.hidden.min(of_all.hidden);
             proof.against = of_all.against;

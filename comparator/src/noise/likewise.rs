@@ -40,9 +40,10 @@ const BY_CHANCE: f64 = 3.0;
 pub struct Likewise {
     /// It does so by itself, about as often as the candidate.
     moves: bool,
-    /// Besides, both mostly stand still between two looks, so that rechecks at one time all say the same; and what they say
-    /// when one shows a new value is balanced.
-    holds: bool,
+    /// Both mostly stand still between two looks, so that rechecks at one time all say the same.
+    stands: bool,
+    /// What rechecks say when one of both shows a new value is balanced.
+    is_balanced: bool,
 }
 
 impl Likewise {
@@ -80,7 +81,20 @@ impl Likewise {
         let stands = (legacy + candidate + together) * 2 < rechecks;
         Self {
             moves,
-            holds: moves && stands && is_balanced,
+            stands,
+            is_balanced,
+        }
+    }
+
+    /// Of a group that differs from its family only in the explanation. The explanation comes by chance: whoever keeps a value
+    /// has it in all looks of one moment and in none of the others, so only the family shows how the services move. What a
+    /// new value says is the group's own. Where the services move each time, a group is told by its own rechecks.
+    pub(super) fn within(self, family: Self) -> Self {
+        let lends = family.moves && family.stands;
+        Self {
+            moves: self.moves || lends,
+            stands: self.stands && family.stands,
+            is_balanced: self.is_balanced,
         }
     }
 
@@ -95,7 +109,7 @@ impl Likewise {
             RecheckEvidence::Own => self.moves,
             // One look at values that are kept says as much as many.
             RecheckEvidence::Above | RecheckEvidence::Below | RecheckEvidence::CandidateFar => {
-                self.holds
+                self.moves && self.stands && self.is_balanced
             }
             _ => false,
         }
@@ -151,6 +165,24 @@ mod tests {
             let found = of(rechecks, counts, &[]);
             assert_eq!(found.moves(), moves, "{rechecks} {counts:?}");
         }
+    }
+
+    #[test]
+    fn a_rare_explanation_of_a_value_that_is_kept_is_told_by_what_is_new() {
+        use RecheckEvidence::{Below, BelowAgain, CandidateFar, FarAgain, Own};
+        let kept = of(110, [6, 6, 2], &[]);
+        let moving = of(110, [20, 20, 60], &[]);
+        let once = [(Own, 11), (Below, 11), (BelowAgain, 10)];
+        let far = [(CandidateFar, 10), (FarAgain, 10)];
+        let rare = of(11, [0, 0, 0], &[once.as_slice(), &far].concat());
+        assert!(!rare.moves());
+        for what in [Own, Below, CandidateFar] {
+            assert!(rare.within(kept).shows(what), "{what}");
+            assert!(!rare.within(moving).shows(what), "{what}");
+        }
+        // Each look finds a new value below.
+        let anew = of(40, [0, 0, 0], &[(Own, 40), (Below, 40), (BelowAgain, 20)]);
+        assert!(!anew.within(kept).shows(Below));
     }
 
     #[test]

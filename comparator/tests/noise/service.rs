@@ -229,16 +229,18 @@ impl World {
     ) -> String {
         let of = service as usize;
         let name = format!("{noise:?}");
-        let known = self.kept[of].get(&name);
-        if let Some((_, value)) = known.filter(|(until, _)| time < *until) {
+        let known = self.kept[of].get(&name).cloned();
+        if let Some((_, value)) = known.as_ref().filter(|(until, _)| time < *until) {
             return value.clone();
         }
         let value = fresh(self);
-        let jitter = self
-            .random
-            .below(milliseconds.unsigned_abs() * 100)
-            .cast_signed();
-        let until = time + milliseconds * 950 + jitter;
+        let mut below = |most: i64| self.random.below(most.unsigned_abs()).cast_signed();
+        let until = if known.is_some() {
+            time + milliseconds * 950 + below(milliseconds * 100)
+        } else {
+            // The process was there before the first request.
+            time + below(milliseconds * 1_000)
+        };
         self.kept[of].insert(name, (until, value.clone()));
         value
     }

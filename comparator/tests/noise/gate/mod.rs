@@ -263,7 +263,8 @@ fn faults(scenario: &Scenario, runs: &[Run]) -> Vec<String> {
         .collect()
 }
 
-/// With `PARITY_TEST_LENGTH=long` of forty seeds, each to its end.
+/// With `PARITY_TEST_LENGTH=long` of forty seeds, each to its end; with `PARITY_SCENARIO=kept` only those whose name has that
+/// in it.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is for who runs it")]
 fn the_gate_is_wrong_as_seldom_as_it_says_whatever_the_services_do() {
@@ -271,7 +272,14 @@ fn the_gate_is_wrong_as_seldom_as_it_says_whatever_the_services_do() {
     let seeds = if is_long { 40 } else { 1 };
     println!("{HEAD}");
     let mut wrong = Vec::new();
-    for scenario in SCENARIOS.iter().chain(&ITSELF) {
+    let wanted = std::env::var("PARITY_SCENARIO").unwrap_or_default();
+    let scenarios = || SCENARIOS.iter().chain(&ITSELF);
+    let is_wanted = |scenario: &&Scenario| scenario.name.contains(&wanted);
+    assert!(
+        scenarios().any(|scenario| is_wanted(&scenario)),
+        "no scenario's name has `{wanted}` in it"
+    );
+    for scenario in scenarios().filter(is_wanted) {
         let runs: Vec<Run> = (0..seeds)
             .map(|seed| simulate(scenario, seed * 7_919 + 11, is_long))
             .collect();
