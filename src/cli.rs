@@ -94,6 +94,18 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
+/// Form of a report or a decision on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// A document with a `schema` member, described under schemas/json.
+    Json,
+    /// For the summary of a CI job or the comment on a change.
+    Markdown,
+}
+
 /// The commands. Each has a file in `commands`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -155,7 +167,7 @@ pub(crate) struct DemoArgs {
     pub(crate) serve: bool,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) output: OutputFormat,
+    pub(crate) output: ReportFormat,
 }
 
 /// Where the configuration comes from.
@@ -236,7 +248,7 @@ pub(crate) struct ReportArgs {
     pub(crate) asked: Asked<OfReport>,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) output: OutputFormat,
+    pub(crate) output: ReportFormat,
 }
 
 /// Flags of `gate`.
@@ -257,7 +269,7 @@ pub(crate) struct GateArgs {
     pub(crate) dry_run: bool,
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) output: OutputFormat,
+    pub(crate) output: ReportFormat,
 }
 
 /// Flags of `sink`.

@@ -7,7 +7,7 @@ use parity_dashboards::question::values;
 use parity_schemas::evidence::Outcome;
 use uuid::Uuid;
 
-use super::{ConfigFile, OutputFormat, StoreArgs};
+use super::{ConfigFile, OutputFormat, ReportFormat, StoreArgs};
 
 /// Decisions that a list has unless asked for more: a screenful.
 const LISTED: usize = 50;
@@ -25,7 +25,7 @@ pub(crate) enum DecisionsCommand {
         store: StoreArgs,
         /// Form of the decision.
         #[arg(long, value_enum, default_value_t)]
-        output: OutputFormat,
+        output: ReportFormat,
     },
     /// Write a decision and all that it rests on into one file
     Export {

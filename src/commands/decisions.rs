@@ -7,14 +7,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use parity_dashboards::{terminal, view};
+use parity_dashboards::{markdown, terminal, view};
 use parity_schemas::json_text::pretty;
 use parity_schemas::visible::visible;
 use parity_sink::read::DecisionFilter;
 use parity_sink::{Reader, StoreConfig, StoreError};
 use uuid::Uuid;
 
-use crate::cli::{DecisionsCommand, ListArgs, OutputFormat, StoreArgs};
+use crate::cli::{DecisionsCommand, ListArgs, OutputFormat, ReportFormat, StoreArgs};
 use crate::config::Layers;
 use crate::config::settings::record;
 use crate::error;
@@ -96,14 +96,15 @@ fn list(args: &ListArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(id: Option<Uuid>, store: &StoreArgs, output: OutputFormat) -> Result<ExitCode> {
+fn show(id: Option<Uuid>, store: &StoreArgs, output: ReportFormat) -> Result<ExitCode> {
     let (store, reader, id) = found(id, store)?;
     let Some((text, decision)) = view::stored_decision(&reader, id)? else {
         bail!(unknown(id, &store));
     };
     match output {
-        OutputFormat::Json => terminal::print_document(&pretty(&text))?,
-        OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
+        ReportFormat::Json => terminal::print_document(&pretty(&text))?,
+        ReportFormat::Text => terminal::print(&terminal::gate(&decision))?,
+        ReportFormat::Markdown => terminal::print(&markdown::gate(&decision))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use parity_dashboards::question::Question;
-use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
+use parity_dashboards::{markdown, terminal};
 use parity_sink::{Reader, Selection, StoreConfig};
 
-use crate::cli::{DemoArgs, OutputFormat};
+use crate::cli::{DemoArgs, ReportFormat};
 use crate::config::Layers;
 use crate::config::environment::Environment;
 use crate::config::settings::{mirror, record, top};
@@ -95,14 +95,15 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
 }
 
 /// Prints the report and, of a sample that is about it, the decision of the gate.
-fn print(decided: &Decided, sample: &Sample, format: OutputFormat) -> Result<()> {
+fn print(decided: &Decided, sample: &Sample, format: ReportFormat) -> Result<()> {
     super::report::print(decided, format)?;
     if !sample.shows_decision {
         return Ok(());
     }
     match format {
-        OutputFormat::Json => terminal::print_json(&decided.decision)?,
-        OutputFormat::Text => terminal::print(&terminal::gate(&decided.decision))?,
+        ReportFormat::Json => terminal::print_json(&decided.decision)?,
+        ReportFormat::Text => terminal::print(&terminal::gate(&decided.decision))?,
+        ReportFormat::Markdown => terminal::print(&markdown::gate(&decided.decision))?,
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use parity_dashboards::question::Question;
-use parity_dashboards::{terminal, view};
+use parity_dashboards::{markdown, terminal, view};
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::spelling;
 use parity_schemas::visible::visible;
@@ -17,7 +17,7 @@ use parity_sink::{Reader, StoreConfig, record_decision};
 
 use self::waiting::Waiting;
 use super::selection;
-use crate::cli::{GateArgs, OutputFormat};
+use crate::cli::{GateArgs, ReportFormat};
 use crate::error;
 
 /// Pause between two attempts to open a store that does not exist yet.
@@ -37,8 +37,9 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     keep(&mut decision, &store, args.dry_run);
     name_strangers(&question.gone, &decision);
     match args.output {
-        OutputFormat::Json => terminal::print_json(&decision)?,
-        OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
+        ReportFormat::Json => terminal::print_json(&decision)?,
+        ReportFormat::Text => terminal::print(&terminal::gate(&decision))?,
+        ReportFormat::Markdown => terminal::print(&markdown::gate(&decision))?,
     }
     Ok(code(decision.outcome))
 }

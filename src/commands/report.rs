@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
+use parity_dashboards::{markdown, terminal};
 use parity_schemas::visible::visible;
 
 use super::selection;
-use crate::cli::{OutputFormat, ReportArgs};
+use crate::cli::{ReportArgs, ReportFormat};
 
 /// Runs it.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
@@ -29,11 +29,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a report as text or JSON.
-pub(super) fn print(decided: &Decided, format: OutputFormat) -> Result<()> {
+/// Prints a report.
+pub(super) fn print(decided: &Decided, format: ReportFormat) -> Result<()> {
     match format {
-        OutputFormat::Json => terminal::print_json(&decided.report)?,
-        OutputFormat::Text => terminal::print(&terminal::report(decided))?,
+        ReportFormat::Json => terminal::print_json(&decided.report)?,
+        ReportFormat::Text => terminal::print(&terminal::report(decided))?,
+        ReportFormat::Markdown => terminal::print(&markdown::report(decided))?,
     }
     Ok(())
 }

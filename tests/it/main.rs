@@ -37,6 +37,7 @@ mod isolation;
 mod judges;
 mod known;
 mod many_routes;
+mod markdown;
 mod mirror;
 mod no_room;
 mod noise_covers;

@@ -259,6 +259,7 @@ impl<'a> Session<'a> {
             command.to_owned()
         } else {
             let bare = command.split('#').next().unwrap_or_default();
+            let bare = bare.replace("--output markdown", "");
             format!("{bare} --output json")
         };
         wait_for("a report of what was sent", || {
