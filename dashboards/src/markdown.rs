@@ -56,15 +56,15 @@ fn name(text: &str) -> String {
 /// A sentence with what it quotes: visible already, and without a meaning as Markdown.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    for (at, character) in text.char_indices() {
-        let (before, after) = (&text[..at], &text[at + character.len_utf8()..]);
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
         let is_harmless = match character {
             '*' | '_' | '[' | ']' | '<' | '>' | '&' | '#' | '|' | '\\' | '`' | '~' | '$' | '!' => {
                 false
             }
             // A link: `http://…`, `www.…`.
-            ':' => !after.starts_with("//"),
-            '.' => !before.to_ascii_lowercase().ends_with("www"),
+            ':' => !rest.as_str().starts_with("//"),
+            '.' => !out.to_ascii_lowercase().ends_with("www"),
             _ => true,
         };
         match character {

@@ -1,5 +1,7 @@
 //! The decision as Markdown.
 
+use std::fmt::Write as _;
+
 use parity_schemas::evidence::{Decision, Outcome};
 
 use super::lists::{known, noise};
@@ -46,18 +48,14 @@ fn routes(out: &mut Document, view: DecisionView<'_>) {
         return;
     }
     let titles = view.excused_columns().titles();
-    let excused: String = titles.iter().map(|title| format!(" {title} |")).collect();
+    let excused = cells(&titles);
     out.line(&format!(
         "\n| route | compared | differing | rate |{excused} between | outcome | needed |"
     ));
     let columns = "---:|".repeat(titles.len());
     out.line(&format!("|---|---:|---:|---:|{columns}---|---|---:|"));
     for row in rows.iter().take(MAX_ROUTES).chain([&view.total()]) {
-        let excused: String = row
-            .excused
-            .iter()
-            .map(|cell| format!(" {cell} |"))
-            .collect();
+        let excused = cells(&row.excused);
         out.line(&format!(
             "| {} | {} | {} | {} |{excused} {} | {} | {} |",
             code_in_cell(&row.name),
@@ -72,6 +70,16 @@ fn routes(out: &mut Document, view: DecisionView<'_>) {
     if let Some(line) = more(rows.len(), MAX_ROUTES, "routes") {
         out.line(&format!("\n{line}"));
     }
+}
+
+/// Cells of a row, with the sign behind each.
+fn cells(cells: &[impl std::fmt::Display]) -> String {
+    let mut row = String::new();
+    for cell in cells {
+        // Writing to a String cannot fail.
+        let _infallible = write!(row, " {cell} |");
+    }
+    row
 }
 
 /// What it rests on.

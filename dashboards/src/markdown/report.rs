@@ -156,13 +156,10 @@ fn of_cause(cause: &Cause<'_>) -> String {
     }
     for member in cause.members.iter().take(MAX_PLACES) {
         let difference = &member.difference;
-        text.push_str(&format!(
-            "\n  - {} × {} {}{}",
-            grouped(member.group.count),
-            name(&member.group.route),
-            place(difference.place),
-            values(difference.values.as_ref())
-        ));
+        let (count, route) = (grouped(member.group.count), name(&member.group.route));
+        let values = values(difference.values.as_ref());
+        let place = place(difference.place);
+        text.extend(["\n  - ", &count, " × ", &route, " ", &place, &values]);
     }
     if let Some(line) = more(cause.members.len(), MAX_PLACES, "groups") {
         text.extend(["\n  ", &line]);
