@@ -244,8 +244,20 @@ pub fn never_asked_again<'a>(
 fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     let allowed = thresholds.max_mismatch_rate;
     let Excused {
-        open, never_asked, ..
+        open,
+        never_asked,
+        partly,
+        ..
     } = route.excused;
+    if partly > 0 {
+        return format!(
+            "{name}: {} of {} differ. {} of them are at places where the legacy moves, too, and the candidate was seen to be wrong in \
+             some of its answers: in how many is not known, so they prove neither a pass nor a fail",
+            number(route.differing),
+            number(route.compared),
+            number(partly)
+        );
+    }
     if open > 0 {
         let (differing, compared) = (number(route.differing), number(route.compared));
         let mut text = format!(

@@ -43,6 +43,7 @@ fn settled_by(route: &RouteDecision, thresholds: &Thresholds) -> String {
     match route.needed {
         0 if route.outcome != Outcome::Undecided => "-".to_owned(),
         // A recheck never asks about these.
+        0 if excused.partly > 0 => "a fix".to_owned(),
         0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
         0 if excused.open > 0 || hides => "rechecks".to_owned(),
         0 if is_never_shadowed(route, thresholds) => "shadowing".to_owned(),
