@@ -12,7 +12,8 @@ use parity_schemas::watermark::Standing;
 
 use super::caps::{self, Answers};
 use super::carried;
-use super::judged::Judged;
+use super::judged::{Judged, hides_too_much};
+use super::not_asked::not_asked;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
 use super::{errors, known_differences, latency, sentences, standing};
@@ -112,6 +113,12 @@ pub(super) fn conclude(
     }
     reasons.extend(sentences::candidate_failures(counts));
     reasons.extend(sentences::excused(total));
+    let waits = |route: &RouteDecision| {
+        route.excused.open > route.excused.never_asked || hides_too_much(route.excused, thresholds)
+    };
+    if waits(total) || routes.iter().any(|route| waits(&route.decision)) {
+        reasons.extend(not_asked(counts));
+    }
     if total.excused.open > 0 {
         reasons.extend(sentences::not_proven(question.noise));
     }

@@ -254,7 +254,9 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
         );
         match route.needed {
             0 if open > never_asked => {
-                text.push_str(" yet: rechecks settle that, not more requests");
+                text.push_str(
+                    " yet: rechecks of further mismatches settle that, not more equal answers",
+                );
             }
             0 => {}
             // They are so few that other requests outweigh them.

@@ -5,7 +5,7 @@ mod differing;
 
 use std::cmp::Reverse;
 
-use parity_comparator::decision::{never_asked_again, not_counted};
+use parity_comparator::decision::{never_asked_again, not_asked, not_counted, paused};
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::report::Report;
@@ -111,6 +111,10 @@ impl<'a> ReportView<'a> {
         let mut sentences = not_counted(&self.decision.total);
         if self.decision.outcome == Outcome::Fail {
             sentences.extend(never_asked_again(self.decision.routes.iter()));
+        }
+        // That only so many are asked about is ordinary; that none is, for a time, is not.
+        if paused(&self.report.counts) > 0 {
+            sentences.extend(not_asked(&self.report.counts));
         }
         sentences.retain(|sentence| !told.contains(sentence));
         sentences
