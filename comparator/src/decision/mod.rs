@@ -70,7 +70,7 @@ use crate::noise::excused::{self, Found};
 use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
-pub use judged::{hides_too_much, never_shadowed};
+pub use judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
 pub use not_asked::{not_asked, paused};
 pub use sentences::{excused as not_counted, never_asked_again};
 use spread::Spread;
