@@ -147,7 +147,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));
     reasons.extend(question.news.and_then(known_differences::open));
-    reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
+    reasons.extend(beyond_caps(TOTAL, counts, (&answers, standing), thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {
         let unknown = standing::unknown(TOTAL, total, counts, standing, thresholds);
@@ -168,7 +168,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
         required.filter_map(|route| Some((&route.decision, route.counts.as_deref()?)))
     {
         let name = route.route.as_str();
-        reasons.extend(beyond_caps(name, counts, &Answers::on(counts), thresholds));
+        reasons.extend(beyond_caps(
+            name,
+            counts,
+            (&Answers::on(counts), standing),
+            thresholds,
+        ));
         reasons.extend(caps::too_many_transient(name, route, thresholds));
         if route.outcome == Outcome::Pass {
             let unknown = standing::unknown(name, route, counts, standing, thresholds);
@@ -229,11 +234,11 @@ fn missing_rechecks(
 fn beyond_caps(
     name: &str,
     counts: &Counts,
-    answers: &Answers,
+    (answers, standing): (&Answers, &Standing),
     thresholds: &Thresholds,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    reasons.extend(caps::too_many_dropped(name, counts, thresholds));
+    reasons.extend(caps::too_many_dropped(name, counts, standing, thresholds));
     reasons.extend(caps::too_many_uncomparable(name, counts, thresholds));
     reasons.extend(caps::too_many_not_compared(name, counts, thresholds));
     reasons.extend(answers.too_many_errors(name, thresholds));

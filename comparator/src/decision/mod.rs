@@ -74,6 +74,7 @@ pub use judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shado
 pub use not_asked::{not_asked, paused};
 pub use sentences::{excused as not_counted, never_asked_again};
 use spread::Spread;
+pub use standing::left_out;
 pub use words::{number, plural};
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use parity_schemas::evidence::Outcome;
-use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
 use crate::view::words::{
@@ -41,6 +40,10 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     }
     writeln!(out, "{}", headline(view))?;
     let Some(window) = &report.window else {
+        // It may be that all of it is left out.
+        for told in sentences(&view.not_counted(&[])) {
+            writeln!(out, "  {told}")?;
+        }
         return hidden(out, view);
     };
     let reasons = match decision.outcome {
@@ -79,7 +82,7 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     known::write(out, &view.known(), usize::MAX)?;
     noise::write(out, view)?;
     outcomes::write(out, view)?;
-    rules(out, report)?;
+    rules(out, view)?;
     conservation(out, view)
 }
 
@@ -193,12 +196,16 @@ fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Re
 /// Rules without a hit that are listed: a profile may have a dozen, most of which a service never needs.
 const MAX_IDLE_RULES: usize = 20;
 
-fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
-    if !report.rules.is_empty() {
+fn rules(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    let (report, since) = (view.report, view.excused_since());
+    if !report.rules.is_empty() || since.is_some() {
         writeln!(out, "\n{}", styled(BOLD, "EXCUSED BY RULES"))?;
     }
     for rule in &report.rules {
         writeln!(out, "{:>6} × {}", grouped(rule.hits), shown(&rule.id))?;
+    }
+    if let Some((count, what)) = since {
+        writeln!(out, "{:>6} × ({what})", grouped(count))?;
     }
     if !report.idle_rules.is_empty() {
         writeln!(out, "\n{}", styled(BOLD, "RULES THAT EXCUSED NOTHING"))?;
