@@ -59,6 +59,9 @@ fn keep(decision: &mut Decision, store: &StoreConfig, dry_run: bool) {
     decision.stored = Some(!dry_run);
     let failed = if dry_run {
         Some("--dry-run".to_owned())
+    } else if decision.evidence.is_none() {
+        // A slip in a name would otherwise be the newest decision of all, before those that rest on something.
+        Some("nothing is recorded of what was asked for, so it rests on nothing".to_owned())
     } else {
         let stored = record_decision(store, decision).map_err(anyhow::Error::from);
         stored.err().map(|error| error::line(&error))
