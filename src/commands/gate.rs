@@ -27,7 +27,11 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let (store, mut question) = selection::resolve(&args.store, args.asked.question())?;
     if let Some(file) = &args.openapi {
-        question.thresholds.operations = openapi::operations(file)?;
+        let described = openapi::operations(file)?;
+        for note in &described.notes {
+            terminal::note(&visible(note));
+        }
+        question.thresholds.operations = described.operations;
     }
     let wait = args.wait.unwrap_or_default();
     let mut waiting = Waiting::new(wait)?;
