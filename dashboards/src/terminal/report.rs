@@ -125,7 +125,7 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         .unwrap_or(0)
         .max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}{}  {:>12}  {:>20}",
+        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}{}  {:>12}  {:>25}",
         "ROUTE",
         "RECEIVED",
         "MATCH",
@@ -133,13 +133,14 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         "RATE",
         excused_cells(&columns.titles()).to_uppercase(),
         "NOT COMPARED",
-        "p50 LEGACY/CANDIDATE"
+        "p50 HEAD LEGACY/CANDIDATE"
     );
     writeln!(out, "\n{}", styled(BOLD, header.trim_end()))?;
     for route in &listed {
         let counts = &route.counts;
         let (differing, compared) = (route.differing, route.compared);
         let rate = rate(differing, compared).unwrap_or_else(|| "-".to_owned());
+        // To the head, as the gate compares them: the last byte also depends on how long a body is.
         let median = |quantiles: &BTreeMap<String, u64>| {
             quantiles
                 .get("p50")
@@ -147,13 +148,13 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         };
         let latency = format!(
             "{} / {}",
-            median(&route.legacy_us),
-            median(&route.candidate_us)
+            median(&route.legacy_head_us),
+            median(&route.candidate_head_us)
         );
         let differ = format!("{:>7}  {rate:>8}", grouped(differing));
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {}{}  {:>12}  {latency:>20}",
+            "{:width$}  {:>9}  {:>9}  {}{}  {:>12}  {latency:>25}",
             shown(&route.route),
             grouped(counts.received),
             grouped(counts.matched),
