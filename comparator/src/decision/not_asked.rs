@@ -67,14 +67,14 @@ mod tests {
 
     #[test]
     fn each_brake_is_named_with_its_count_and_what_is_never_repeated_is_not() {
+        use RecheckEvent::{
+            Asked, RefusedGroupRate, RefusedMethod, RefusedPaused, RefusedRate, RefusedWaiting,
+        };
         let told = |events: &[(RecheckEvent, u64)]| {
             not_asked(&Counts {
                 rechecks: events.iter().copied().collect(),
                 ..Counts::default()
             })
-        };
-        use RecheckEvent::{
-            Asked, RefusedGroupRate, RefusedMethod, RefusedPaused, RefusedRate, RefusedWaiting,
         };
         assert_eq!(told(&[]), None);
         assert_eq!(told(&[(Asked, 9), (RefusedMethod, 9)]), None);

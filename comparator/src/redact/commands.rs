@@ -11,7 +11,7 @@ mod programs;
 
 use std::ops::Range;
 
-use programs::{Form, Place, calls_any, is_directive, program};
+use programs::{Called, Form, Place, calls_any, is_directive, program};
 
 /// What a word of a command is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,20 @@ enum Told {
     Next(Form),
 }
 
+/// What stands between two words.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Border {
+    /// They may be of one command.
+    #[default]
+    None,
+    /// A command ended, so that the next word may call a program.
+    Over,
+}
+
 /// The words of a command that were read so far.
 #[derive(Default)]
 struct Command {
-    place: Option<Place>,
+    called: Option<Called>,
     /// Whether the word that `Place::After` waits for was read.
     is_after: bool,
     /// Words that are no options.
@@ -37,10 +47,8 @@ struct Command {
     absent: usize,
     /// Whether the next word belongs to the option before it.
     skips: bool,
-    /// Whether its command ends with `;`, a pipe and the like. In a statement that another one is given these are ordinary.
-    ends: bool,
-    /// Whether the word before ended a command, so that the next one may call a program.
-    is_over: bool,
+    /// What the word before leaves to the next one.
+    border: Border,
 }
 
 impl Command {
@@ -48,26 +56,29 @@ impl Command {
         if is_directive(word) {
             return Told::Next(Form::Apart);
         }
-        // Of a program by itself, or behind others.
-        let begins = self.place.is_none() || std::mem::take(&mut self.is_over);
-        if let Some((place, ends)) = program(word, begins) {
+        // By itself, or behind another one.
+        let begins = self.called.is_none() || self.border == Border::Over;
+        if let Some(called) = program(word, begins) {
             *self = Self {
-                place: Some(place),
-                ends,
+                called: Some(called),
                 ..Self::default()
             };
             return Told::Nothing;
         }
         let told = self.told(word);
-        self.is_over = word.ends_with([';', '|', '&', '(']);
-        if self.is_over && self.ends {
-            self.place = None;
+        self.border = if word.ends_with([';', '|', '&', '(']) {
+            Border::Over
+        } else {
+            Border::None
+        };
+        if self.border == Border::Over && self.called.is_some_and(|called| called.ends) {
+            self.called = None;
         }
         told
     }
 
     fn told(&mut self, word: &str) -> Told {
-        match self.place {
+        match self.called.map(|called| called.place) {
             None => Told::Nothing,
             Some(Place::Options(options)) => by_option(word, options),
             Some(Place::After(wanted, options)) => {

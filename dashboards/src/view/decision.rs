@@ -298,6 +298,7 @@ mod tests {
 
     #[test]
     fn rechecks_are_not_named_where_only_a_limit_or_further_traffic_helps() {
+        use RecheckEvent::{Asked, CandidateAlone, LegacyAlone, RefusedPaused};
         let hidden = |transient, noise, open| Excused {
             transient,
             noise,
@@ -316,7 +317,6 @@ mod tests {
             };
             settled_by(&undecided(excused), &counts, &thresholds)
         };
-        use RecheckEvent::{Asked, CandidateAlone, LegacyAlone, RefusedPaused};
         let usual = [(Asked, 300), (LegacyAlone, 5), (CandidateAlone, 5)];
         assert_eq!(told(hidden(0, 90, 0), &usual, 0.01), "rechecks");
         assert_eq!(told(hidden(90, 0, 0), &usual, 0.01), "--max-hidden");

@@ -51,6 +51,14 @@ const SMB: Place = Place::Options(&[("-U", Form::Percent), ("--user", Form::Perc
 const ZIP: Place = Place::Options(&[("-P", Form::Either)]);
 const LDAP: Place = Place::Options(&[("-w", Form::Either)]);
 
+/// A program that a command line calls.
+#[derive(Clone, Copy)]
+pub(super) struct Called {
+    pub(super) place: Place,
+    /// Whether its command ends with `;`, a pipe and the like. In a statement that another one is given these are ordinary.
+    pub(super) ends: bool,
+}
+
 /// Programs by the begin of their names.
 const PROGRAMS: [(&str, Place); 16] = [
     ("mysql", MYSQL),
@@ -106,8 +114,7 @@ pub(super) fn is_directive(word: &str) -> bool {
 }
 
 /// Where a program takes its password that a word calls, by whatever path. `begins` says that a command may begin with it.
-/// The second tells whether what follows the end of its command is no longer its own.
-pub(super) fn program(word: &str, begins: bool) -> Option<(Place, bool)> {
+pub(super) fn program(word: &str, begins: bool) -> Option<Called> {
     let word = word.trim_matches(['"', '\'', '`', '$', '(', '#', '>']);
     let name = word.rsplit(['/', '\\']).next()?;
     // A text with blanks is a sentence about the program, or a command line in itself.
@@ -118,9 +125,15 @@ pub(super) fn program(word: &str, begins: bool) -> Option<(Place, bool)> {
     let mut programs = PROGRAMS.iter();
     let known = programs.find(|(program, _)| name.starts_with(program));
     if let Some((_, place)) = known {
-        return Some((*place, false));
+        return Some(Called {
+            place: *place,
+            ends: false,
+        });
     }
     let mut whole = WHOLE.iter().filter(|_| begins);
     let (_, place) = whole.find(|(program, _)| stem == *program)?;
-    Some((*place, true))
+    Some(Called {
+        place: *place,
+        ends: true,
+    })
 }

@@ -45,9 +45,10 @@ const MARKS: [(&[u8], &str); 4] = [
 ];
 /// Members of a pair of tokens; either alone says how something may be reached, or how often.
 const TOKENS: [&str; 2] = ["access", "refresh"];
-/// Last words of members that hold a question, and an answer.
+/// Last words of members that hold a question.
 const QUESTION: [&[u8]; 2] = [b"question", b"questions"];
-const ANSWER: [&[u8]; 2] = [b"answer", b"answers"];
+/// Members that hold an answer.
+const ANSWER: [&str; 4] = ["answer", "answers", "Answer", "Answers"];
 /// Words before that by which a question guards something.
 const GUARDING: [&[u8]; 6] = [
     b"challenge",
@@ -90,8 +91,6 @@ pub(super) struct Declared {
     key: bool,
     /// Whether it is a pair of tokens, as `access` and `refresh` beside each other are.
     is_token_pair: bool,
-    /// Whether it asks a question that guards something, so that the answer is secret.
-    is_guarded: bool,
     /// Whether the members that hold a value are secret.
     pub(super) values: bool,
     /// Members, with the names of their own members that are secret; without names, all of them are.
@@ -103,7 +102,6 @@ impl Declared {
     pub(super) fn hides(&self, name: &str) -> bool {
         (self.key && PRIVATE.contains(&name))
             || (self.is_token_pair && TOKENS.contains(&name))
-            || (self.is_guarded && ends_in(name, &ANSWER))
             || self
                 .within
                 .iter()
@@ -148,7 +146,9 @@ impl NamedTree<'_> {
             }
         }
         declared.is_token_pair = tokens == TOKENS.len();
-        declared.is_guarded = self.is_guarded(object);
+        if self.is_guarded(object) {
+            declared.within.extend(ANSWER.map(|name| (name, None)));
+        }
         declared
     }
 
@@ -201,8 +201,7 @@ impl NamedTree<'_> {
 
 /// The members that are secret of what a member with this name lists: `securityQuestions`.
 pub(super) fn answers_within(name: &str) -> Option<HashSet<String>> {
-    let secret = ["answer", "answers", "Answer", "Answers"];
-    (ends_in(name, &QUESTION) && is_guarding(name)).then(|| secret.map(str::to_owned).into())
+    (ends_in(name, &QUESTION) && is_guarding(name)).then(|| ANSWER.map(str::to_owned).into())
 }
 
 /// Whether the name of a question says that it guards something.
