@@ -33,7 +33,6 @@ use super::likewise::Likewise;
 use super::shape::{Shape, ValueShape};
 pub use super::sums::GroupSums;
 use crate::bounds::{self, Seen};
-use crate::decision::number;
 
 /// Fewest rechecks. With fewer even the smallest group says nothing: a coin falls on one side ten times in a thousand.
 pub const MIN_RECHECKS: u64 = 20;
@@ -449,7 +448,7 @@ impl fmt::Display for Objection {
                 missing,
             } => {
                 let more = missing.map_or_else(String::new, |missing| {
-                    format!(", about {} more are wanted", number(missing))
+                    format!(", about {missing} more are wanted")
                 });
                 write!(
                     f,

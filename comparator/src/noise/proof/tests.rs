@@ -91,7 +91,7 @@ fn each_fault_is_told_by_its_name() {
         (
             "uuid→uuid",
             &[(CandidateOdd, 3)],
-            "too few rechecks, about 1,040 more are wanted: \"the candidate's value was of another kind\" may exceed its opposite by 1.3 %, 1.0 % allowed",
+            "too few rechecks, about 1040 more are wanted: \"the candidate's value was of another kind\" may exceed its opposite by 1.3 %, 1.0 % allowed",
         ),
     ] {
         let proof = prove(&sums(shape, 10_000, 1_000, evidence), None, 10_000);
