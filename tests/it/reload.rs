@@ -56,6 +56,11 @@ fn rules_and_sampling_change_under_an_open_connection_and_what_differed_is_decid
         (told.contains("5 × (mismatches by earlier rules")).then_some(told)
     });
     assert!(!told.contains("RULES THAT EXCUSED NOTHING"), "{told}");
+    let markdown = place.run(&["report", "--output", "markdown"]).stdout;
+    assert!(
+        markdown.contains("- 5 × (mismatches by earlier rules"),
+        "{markdown}"
+    );
     let page = mirror.ask("/").text();
     assert!(
         page.contains("<td>5</td><td>(mismatches by earlier rules"),
