@@ -1,7 +1,12 @@
 //! The decision: the outcome, why, what each route says, and what would settle it.
 
-use parity_comparator::decision::{hides_too_much, never_shadowed};
+use std::borrow::Cow;
+
+use parity_comparator::decision::{
+    HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed, paused,
+};
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision, Thresholds};
+use parity_schemas::tally::Counts;
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
 use super::{ClientsView, ExcusedColumns, KnownView, NoiseView};
@@ -35,17 +40,34 @@ pub(crate) struct RouteRow {
     pub(crate) needed: String,
 }
 
-/// What would settle a route, or all together: a number of requests, or what no number of them replaces.
-fn settled_by(route: &RouteDecision, thresholds: &Thresholds) -> String {
+/// What would settle a route of these counts, or all together: a number of requests, or what no number of them replaces.
+fn settled_by(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -> String {
     let excused = route.excused;
-    // No number of rechecks shows that nothing at all may hide.
-    let hides = hides_too_much(excused, thresholds) && thresholds.max_hidden > 0.0;
+    let hides = hides_too_much(excused, thresholds);
+    // No number of requests shows that nothing at all differs.
+    let may_pass = thresholds.max_mismatch_rate > 0.0;
+    // What was refused in a pause is never asked about, however long one waits.
+    let rechecks = || {
+        if paused(counts) > 0 {
+            "traffic"
+        } else {
+            "rechecks"
+        }
+        .to_owned()
+    };
     match route.needed {
         0 if route.outcome != Outcome::Undecided => "-".to_owned(),
         // A recheck never asks about these.
         0 if excused.partly > 0 => "a fix".to_owned(),
         0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
-        0 if excused.open > 0 || hides => "rechecks".to_owned(),
+        0 if excused.open > 0 => rechecks(),
+        0 if hides => match hidden_settled_by(route, counts, thresholds) {
+            HiddenSettledBy::Rechecks => rechecks(),
+            HiddenSettledBy::AnyLimit if !may_pass => "-".to_owned(),
+            HiddenSettledBy::AnyLimit
+            | HiddenSettledBy::LimitOfOneSided
+            | HiddenSettledBy::LimitOfTransient => "--max-hidden".to_owned(),
+        },
         0 if is_never_shadowed(route, thresholds) => "shadowing".to_owned(),
         0 => "-".to_owned(),
         needed => grouped(needed),
@@ -148,8 +170,23 @@ impl<'a> DecisionView<'a> {
             excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
-            needed: settled_by(route, &self.decision.thresholds),
+            needed: settled_by(route, &self.counts(route), &self.decision.thresholds),
         }
+    }
+
+    /// What was counted of a route; of all together, the sum of all. Empty in documents of older programs.
+    fn counts(self, route: &RouteDecision) -> Cow<'_, Counts> {
+        if let Some(own) = &route.counts {
+            return Cow::Borrowed(&own.counts);
+        }
+        let mut all = Counts::default();
+        if route.route.is_empty() {
+            let routes = self.decision.routes.iter();
+            for own in routes.filter_map(|route| route.counts.as_ref()) {
+                all.merge(&own.counts);
+            }
+        }
+        Cow::Owned(all)
     }
 }
 
@@ -157,19 +194,19 @@ impl<'a> DecisionView<'a> {
 mod tests {
     use parity_schemas::evidence::OwnCounts;
     use parity_schemas::noise::Excused;
-    use parity_schemas::tally::Counts;
+    use parity_schemas::recheck::RecheckEvent;
     use parity_schemas::verdict::Reason;
 
     use super::*;
 
-    #[test]
-    fn what_settles_a_route_is_told_where_no_number_of_requests_does() {
-        let route = |outcome, compared, needed, excused| RouteDecision {
+    /// A route on which 100 requests were compared, and no number of further ones settles it.
+    fn undecided(excused: Excused) -> RouteDecision {
+        RouteDecision {
             route: "GET /a".to_owned(),
-            received: 9,
+            received: 100,
             traffic: 1.0,
             required: false,
-            compared,
+            compared: 100,
             differing: 0,
             excused,
             uncomparable: 0,
@@ -180,9 +217,19 @@ mod tests {
             lower: 0.0,
             alpha: None,
             upper: 1.0,
+            outcome: Outcome::Undecided,
+            needed: 0,
+            counts: None,
+        }
+    }
+
+    #[test]
+    fn what_settles_a_route_is_told_where_no_number_of_requests_does() {
+        let route = |outcome, compared, needed, excused| RouteDecision {
+            compared,
             outcome,
             needed,
-            counts: None,
+            ..undecided(excused)
         };
         let open = Excused {
             open: 3,
@@ -217,6 +264,7 @@ mod tests {
             assert_eq!(
                 settled_by(
                     &route(outcome, compared, needed, excused),
+                    &Counts::default(),
                     &Thresholds::default()
                 ),
                 told
@@ -228,10 +276,10 @@ mod tests {
             max_mismatch_rate: 0.0,
             ..Thresholds::default()
         };
-        assert_eq!(settled_by(&hidden, &strict), "-");
+        assert_eq!(settled_by(&hidden, &Counts::default(), &strict), "-");
         // No number of requests proves a rate of 0, also where the candidate is asked.
         let mut uncompared = route(Outcome::Undecided, 0, 0, none);
-        assert_eq!(settled_by(&uncompared, &strict), "-");
+        assert_eq!(settled_by(&uncompared, &Counts::default(), &strict), "-");
         for (reason, told) in [
             (Reason::SampledOut, "-"),
             (Reason::UnsafeMethod, "shadowing"),
@@ -245,7 +293,40 @@ mod tests {
                 counts,
                 excused: none,
             });
-            assert_eq!(settled_by(&uncompared, &strict), told);
+            assert_eq!(settled_by(&uncompared, &Counts::default(), &strict), told);
         }
+    }
+
+    #[test]
+    fn rechecks_are_not_named_where_only_a_limit_or_further_traffic_helps() {
+        use RecheckEvent::{Asked, CandidateAlone, LegacyAlone, RefusedPaused};
+        let hidden = |transient, noise, open| Excused {
+            transient,
+            noise,
+            open,
+            hidden: 0.02,
+            ..Excused::default()
+        };
+        let told = |excused, rechecks: &[(RecheckEvent, u64)], max_hidden| {
+            let counts = Counts {
+                rechecks: rechecks.iter().copied().collect(),
+                ..Counts::default()
+            };
+            let thresholds = Thresholds {
+                max_hidden,
+                ..Thresholds::default()
+            };
+            settled_by(&undecided(excused), &counts, &thresholds)
+        };
+        let usual = [(Asked, 300), (LegacyAlone, 5), (CandidateAlone, 5)];
+        assert_eq!(told(hidden(0, 90, 0), &usual, 0.01), "rechecks");
+        assert_eq!(told(hidden(90, 0, 0), &usual, 0.01), "--max-hidden");
+        assert_eq!(told(hidden(0, 90, 0), &usual, 0.0), "--max-hidden");
+        let one_sided = [(Asked, 300), (LegacyAlone, 200)];
+        assert_eq!(told(hidden(0, 90, 0), &one_sided, 0.01), "--max-hidden");
+        let paused = [(Asked, 300), (RefusedPaused, 40)];
+        assert_eq!(told(hidden(0, 90, 0), &paused, 0.01), "traffic");
+        assert_eq!(told(hidden(0, 0, 9), &paused, 0.01), "traffic");
+        assert_eq!(told(hidden(90, 0, 0), &paused, 0.01), "--max-hidden");
     }
 }
