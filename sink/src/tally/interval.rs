@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::field_share::FieldCount;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 
 use super::attributes::{self, Counted, Names};
 use super::counters::{
-    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, GroupCount, LEGACY, LEGACY_ANSWERS, LEGACY_HEAD,
+    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FIELDS, GroupCount, LEGACY, LEGACY_ANSWERS, LEGACY_HEAD,
     MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
 };
 use super::fast_map::FastMap;
@@ -393,6 +394,10 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], classes: &Classes) -> Counts {
         .iter()
         .map(|event| (*event, outcomes[RECHECKS + *event as usize]))
         .filter(|(_, count)| *count > 0);
+    let fields = FieldCount::ALL
+        .iter()
+        .map(|count| (*count, outcomes[FIELDS + *count as usize]))
+        .filter(|(_, count)| *count > 0);
     Counts {
         received: outcomes[RECEIVED],
         clients: by_client_outcome(CLIENTS),
@@ -402,5 +407,6 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], classes: &Classes) -> Counts {
         rechecks: rechecks.collect(),
         not_compared,
         legacy_answers: by_client_outcome(LEGACY_ANSWERS),
+        fields: fields.collect(),
     }
 }
