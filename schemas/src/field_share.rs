@@ -35,6 +35,10 @@ vocabulary! {
 /// The same of one answer, by [`FieldCount`].
 pub type FieldNumbers = [u64; FieldCount::ALL.len()];
 
+/// So many sampled answers of a route say what share rules leave; fewer only where no more have a verdict. A mirror samples as
+/// many first of each route.
+pub const ENOUGH_SAMPLED: u64 = 10;
+
 /// Counts of fields. Without any, nothing is known: older programs did not count them.
 pub type FieldCounts = BTreeMap<FieldCount, u64>;
 
@@ -46,6 +50,8 @@ pub struct FieldShare {
     /// The share of the fields that is compared, 0..=1: of whole answers or of bodies alone, whichever is less. A status and a
     /// content type say little of a body that is ignored.
     pub left: f64,
+    /// It is of bodies alone.
+    pub of_bodies: bool,
     /// The share of all fields that is compared within a tolerance or in part only, 0..=1; part of what is left.
     pub roughly: f64,
 }
@@ -59,10 +65,12 @@ impl FieldShare {
             0 => 1.0,
             all => (of(part) as f64 / all as f64).min(1.0),
         };
+        let answers = share(FieldCount::Left, FieldCount::All);
+        let bodies = share(FieldCount::BodyLeft, FieldCount::Body);
         (sampled > 0).then(|| Self {
             sampled,
-            left: share(FieldCount::Left, FieldCount::All)
-                .min(share(FieldCount::BodyLeft, FieldCount::Body)),
+            left: answers.min(bodies),
+            of_bodies: bodies < answers,
             roughly: match of(FieldCount::All) {
                 0 => 0.0,
                 _ => share(FieldCount::Roughly, FieldCount::All),
@@ -110,10 +118,7 @@ mod tests {
                 &[(Sampled, 1), (All, 1_000), (Left, 1), (Roughly, 1)],
                 Some((1, 0.001)),
             ),
-            (
-                &[(Sampled, 1), (All, 1_000), (Left, 999)],
-                Some((99, 0.0)),
-            ),
+            (&[(Sampled, 1), (All, 1_000), (Left, 999)], Some((99, 0.0))),
         ] {
             let found = share(counts).map(|share| (share.percent(), share.roughly));
             assert_eq!(found, expected, "{counts:?}");

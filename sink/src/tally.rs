@@ -45,7 +45,6 @@ pub use self::attributes::{AttributeId, AttributeNumbers};
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
 pub use self::epochs::Epoch;
-pub use self::field_sample::FIRST as FIELDS_SAMPLED_FIRST;
 pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;

@@ -186,3 +186,6 @@ impl Counting<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The decision: the outcome, why, what each route says, and what would settle it.
 
-use parity_comparator::decision::{hides_too_much, never_shadowed};
+use parity_comparator::decision::{FieldsWanting, fields_wanting, hides_too_much, never_shadowed};
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision, Thresholds};
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
@@ -40,12 +40,16 @@ fn settled_by(route: &RouteDecision, thresholds: &Thresholds) -> String {
     let excused = route.excused;
     // No number of rechecks shows that nothing at all may hide.
     let hides = hides_too_much(excused, thresholds) && thresholds.max_hidden > 0.0;
+    let own = route.counts.as_ref().filter(|_| !route.unserved);
+    let wanting = own.and_then(|own| fields_wanting(&own.counts, thresholds));
     match route.needed {
         0 if route.outcome != Outcome::Undecided => "-".to_owned(),
+        0 if wanting == Some(FieldsWanting::TooLittle) => "fewer rules".to_owned(),
         // A recheck never asks about these.
         0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
         0 if excused.open > 0 || hides => "rechecks".to_owned(),
         0 if is_never_shadowed(route, thresholds) => "shadowing".to_owned(),
+        0 if wanting == Some(FieldsWanting::TooFew) => "samples".to_owned(),
         0 => "-".to_owned(),
         needed => grouped(needed),
     }
@@ -155,6 +159,7 @@ impl<'a> DecisionView<'a> {
 #[cfg(test)]
 mod tests {
     use parity_schemas::evidence::OwnCounts;
+    use parity_schemas::field_share::FieldCount;
     use parity_schemas::noise::Excused;
     use parity_schemas::tally::Counts;
     use parity_schemas::verdict::Reason;
@@ -220,6 +225,32 @@ mod tests {
                 ),
                 told
             );
+        }
+        // Rules, or answers that were never sampled, of which no number replaces the fields.
+        for (sampled, left, told) in [(9, 1, "fewer rules"), (0, 0, "samples"), (9, 8, "-")] {
+            let fields = [
+                (FieldCount::Sampled, sampled),
+                (FieldCount::Left, left),
+                (FieldCount::All, 10),
+            ];
+            let own = OwnCounts {
+                counts: Counts {
+                    matched: 9,
+                    fields: fields.into(),
+                    ..Counts::default()
+                },
+                ..OwnCounts::default()
+            };
+            let wanting = RouteDecision {
+                counts: Some(own),
+                ..route(Outcome::Undecided, 9, 0, none)
+            };
+            let demanded = Thresholds {
+                min_fields: 0.5,
+                ..Thresholds::default()
+            };
+            assert_eq!(settled_by(&wanting, &demanded), told);
+            assert_eq!(settled_by(&wanting, &Thresholds::default()), "-");
         }
         let hidden = route(Outcome::Undecided, 9, 0, hides);
         let strict = Thresholds {

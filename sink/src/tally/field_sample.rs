@@ -6,13 +6,14 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use parity_schemas::field_share::ENOUGH_SAMPLED;
 use parity_schemas::time::Timestamp;
 
 use super::interval::minute;
 
 /// Exchanges of a route that are sampled at the beginning of an interval: as many as a decision wants of a route. A thousand
 /// routes on two threads are some hundred answers a second.
-pub const FIRST: u64 = 10;
+const FIRST: u64 = ENOUGH_SAMPLED;
 /// Of the others, one in so many is sampled. To count the fields of an answer takes up to ten times as long as to find it equal
 /// to another, so this adds less than a tenth to the work.
 const THEN_EACH: u64 = 128;

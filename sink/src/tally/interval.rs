@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use super::attributes::{self, Counted, Names};
 use super::counters::{
-    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FIELDS, GroupCount, LEGACY, LEGACY_ANSWERS, LEGACY_HEAD,
-    MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
+    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FIELDS, GroupCount, LEGACY, LEGACY_ANSWERS,
+    LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
 };
 use super::fast_map::FastMap;
 use super::sets::SetStates;
