@@ -78,7 +78,8 @@ fn most_frequent_share(share: &Option<f64>) -> String {
 
 /// Which share of the fields of a route rules leave to compare, in a cell.
 fn fields_compared(counts: &Counts) -> String {
-    FieldShare::of(counts).map_or_else(|| "–".to_owned(), |share| format!("{} %", share.percent()))
+    FieldShare::of(&counts.fields)
+        .map_or_else(|| "–".to_owned(), |share| format!("{} %", share.percent()))
 }
 
 /// A share in a cell.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tally::Counts;
 use crate::vocabulary::{UnknownWord, vocabulary};
 
 vocabulary! {
@@ -58,8 +57,8 @@ pub struct FieldShare {
 
 impl FieldShare {
     /// What the counts say; `None` if no answer was sampled.
-    pub fn of(counts: &Counts) -> Option<Self> {
-        let of = |word| counts.fields.get(&word).copied().unwrap_or(0);
+    pub fn of(counts: &FieldCounts) -> Option<Self> {
+        let of = |word| counts.get(&word).copied().unwrap_or(0);
         let sampled = of(FieldCount::Sampled);
         let share = |part, whole| match of(whole) {
             0 => 1.0,
@@ -93,10 +92,7 @@ mod tests {
     use super::*;
 
     fn share(counts: &[(FieldCount, u64)]) -> Option<FieldShare> {
-        FieldShare::of(&Counts {
-            fields: counts.iter().copied().collect(),
-            ..Counts::default()
-        })
+        FieldShare::of(&counts.iter().copied().collect())
     }
 
     #[test]

@@ -111,8 +111,18 @@ fn what_rules_leave_to_compare_is_told_everywhere_and_can_be_demanded() {
     let enough = place.run(&["gate", "--max-mismatch-rate", "0.01", "--min-fields", "0"]);
     assert_eq!(enough.code, 0, "{}", enough.stdout);
     assert_eq!(mirror.stop().0, 0);
+}
 
-    // What was decided is kept with the counts that it rests on, and follows from them.
+#[test]
+fn a_decision_keeps_the_fields_that_it_rests_on_and_follows_from_them() {
+    let place = Place::new();
+    place.write("parity.toml", RULES);
+    let (legacy, candidate) = (Service::json(BODY), Service::json(BODY));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send(&mirror, &["/all"], 400);
+    mirror.settled(400);
+    assert_eq!(mirror.stop().0, 0);
+    let demanded = ["gate", "--max-mismatch-rate", "0.01", "--min-fields", "0.5"];
     let open = place
         .run(&[&demanded[..], &["--output", "json"]].concat())
         .json();

@@ -106,12 +106,11 @@ impl Counting<'_> {
         if let Some(message) = grpc::json_message(&self.answer.headers, &decoded, limit) {
             return self.json(&message, Layout::Document);
         }
-        let text = match declared.kind {
-            Some(BodyKind::Bytes | BodyKind::Multipart) => decoded,
-            _ => {
-                let charset = declared.charset_of(&decoded);
-                charset::to_utf8(decoded, charset.as_deref())
-            }
+        let text = if let Some(BodyKind::Bytes | BodyKind::Multipart) = declared.kind {
+            decoded
+        } else {
+            let charset = declared.charset_of(&decoded);
+            charset::to_utf8(decoded, charset.as_deref())
         };
         self.decoded(&text, &declared)
     }

@@ -34,7 +34,7 @@ pub fn fields_wanting(counts: &Counts, thresholds: &Thresholds) -> Option<Fields
     if thresholds.min_fields <= 0.0 || verdicts == 0 {
         return None;
     }
-    match FieldShare::of(counts) {
+    match FieldShare::of(&counts.fields) {
         Some(share) if share.sampled >= ENOUGH_SAMPLED.min(verdicts) => {
             (share.left < thresholds.min_fields).then_some(FieldsWanting::TooLittle)
         }
@@ -68,7 +68,7 @@ pub fn fields_left(name: &str, share: &FieldShare) -> String {
 /// Whether rules leave little of a route.
 pub(super) fn is_little(route: &RouteDecision) -> bool {
     let own = route.counts.as_ref();
-    let share = own.and_then(|own| FieldShare::of(&own.counts));
+    let share = own.and_then(|own| FieldShare::of(&own.counts.fields));
     !route.unserved && share.is_some_and(|share| share.left < LITTLE)
 }
 
@@ -83,7 +83,7 @@ pub(super) fn little(
     let mut shares: Vec<(FieldShare, &str)> = told
         .filter_map(|route| {
             let own = route.0.counts.as_ref()?;
-            Some((FieldShare::of(&own.counts)?, route.0.route.as_str()))
+            Some((FieldShare::of(&own.counts.fields)?, route.0.route.as_str()))
         })
         .collect();
     least_first(&mut shares);
@@ -116,7 +116,7 @@ pub(super) fn open(routes: &[Route<'_>], thresholds: &Thresholds) -> Vec<String>
             continue;
         };
         let name = route.0.route.as_str();
-        match (why, FieldShare::of(counts)) {
+        match (why, FieldShare::of(&counts.fields)) {
             (FieldsWanting::TooLittle, Some(share)) => little.push((share, name)),
             (_, share) => unknown.push((name, counts.matched + counts.mismatch, share)),
         }

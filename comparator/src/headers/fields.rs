@@ -1,5 +1,7 @@
 //! Counts the fields of a header that are compared by default, and those of them that rules leave to compare.
 
+use std::collections::HashSet;
+
 use http::header::{CONNECTION, SET_COOKIE};
 use parity_schemas::fields::{FieldLines, FieldValue};
 use parity_schemas::verdict::Part;
@@ -28,20 +30,19 @@ pub(crate) fn count(fields: &FieldLines, part: Part, (rules, scope): (&Rules, &S
         }
     };
     let connection: Vec<_> = fields.get_all(&CONNECTION).map(FieldValue::lossy).collect();
-    for (place, (name, _)) in fields.iter().enumerate() {
-        let is_first = || fields.iter().take(place).all(|(before, _)| before != name);
-        let is_nominated = || names(&connection).any(|one| one.eq_ignore_ascii_case(name.as_str()));
+    let nominated: HashSet<String> = names(&connection).map(str::to_ascii_lowercase).collect();
+    let mut lines = fields.sorted();
+    lines.dedup_by_key(|line| line.0);
+    for (name, _) in &lines {
         match default_of(name) {
             FieldKind::Ignored | FieldKind::Clock => {}
             FieldKind::Cookies => {
-                if is_first() {
-                    for cookie in cookie::names_in(fields.get_all(&SET_COOKIE)) {
-                        field(&format!("{SET_COOKIE}/{cookie}"));
-                    }
+                for cookie in cookie::names_in(fields.get_all(&SET_COOKIE)) {
+                    field(&format!("{SET_COOKIE}/{cookie}"));
                 }
             }
-            _ if is_first() && !is_nominated() => field(name.as_str()),
-            _ => {}
+            _ if nominated.contains(name.as_str()) => {}
+            _ => field(name.as_str()),
         }
     }
     counted

@@ -6,7 +6,7 @@
 use super::walk::{Scratch, matched_rules};
 use crate::notation::index::{IndexError, Layout, NodeKind, ROOT, Tree};
 use crate::rules::trie::START;
-use crate::rules::{Rules, Scope};
+use crate::rules::{Action, Rules, Scope};
 
 /// Values of a document: scalars, and containers without anything in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Counting<'_> {
                 .map(|rule| &self.rules.get(*rule).action);
             self.values.all += 1;
             self.values.left += 1;
-            self.values.roughly += u64::from(actions.any(|action| action.is_rough()));
+            self.values.roughly += u64::from(actions.any(Action::is_rough));
         }
     }
 

@@ -166,9 +166,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn what_settles_a_route_is_told_where_no_number_of_requests_does() {
-        let route = |outcome, compared, needed, excused| RouteDecision {
+    fn route(outcome: Outcome, compared: u64, needed: u64, excused: Excused) -> RouteDecision {
+        RouteDecision {
             route: "GET /a".to_owned(),
             received: 9,
             traffic: 1.0,
@@ -187,7 +186,40 @@ mod tests {
             outcome,
             needed,
             counts: None,
-        };
+        }
+    }
+
+    #[test]
+    fn no_number_of_requests_replaces_fields_that_rules_leave_out_or_that_were_never_counted() {
+        for (sampled, left, told) in [(9, 1, "fewer rules"), (0, 0, "samples"), (9, 8, "-")] {
+            let fields = [
+                (FieldCount::Sampled, sampled),
+                (FieldCount::Left, left),
+                (FieldCount::All, 10),
+            ];
+            let own = OwnCounts {
+                counts: Counts {
+                    matched: 9,
+                    fields: fields.into(),
+                    ..Counts::default()
+                },
+                ..OwnCounts::default()
+            };
+            let wanting = RouteDecision {
+                counts: Some(own),
+                ..route(Outcome::Undecided, 9, 0, Excused::default())
+            };
+            let demanded = Thresholds {
+                min_fields: 0.5,
+                ..Thresholds::default()
+            };
+            assert_eq!(settled_by(&wanting, &demanded), told);
+            assert_eq!(settled_by(&wanting, &Thresholds::default()), "-");
+        }
+    }
+
+    #[test]
+    fn what_settles_a_route_is_told_where_no_number_of_requests_does() {
         let open = Excused {
             open: 3,
             ..Excused::default()
@@ -225,32 +257,6 @@ mod tests {
                 ),
                 told
             );
-        }
-        // Rules, or answers that were never sampled, of which no number replaces the fields.
-        for (sampled, left, told) in [(9, 1, "fewer rules"), (0, 0, "samples"), (9, 8, "-")] {
-            let fields = [
-                (FieldCount::Sampled, sampled),
-                (FieldCount::Left, left),
-                (FieldCount::All, 10),
-            ];
-            let own = OwnCounts {
-                counts: Counts {
-                    matched: 9,
-                    fields: fields.into(),
-                    ..Counts::default()
-                },
-                ..OwnCounts::default()
-            };
-            let wanting = RouteDecision {
-                counts: Some(own),
-                ..route(Outcome::Undecided, 9, 0, none)
-            };
-            let demanded = Thresholds {
-                min_fields: 0.5,
-                ..Thresholds::default()
-            };
-            assert_eq!(settled_by(&wanting, &demanded), told);
-            assert_eq!(settled_by(&wanting, &Thresholds::default()), "-");
         }
         let hidden = route(Outcome::Undecided, 9, 0, hides);
         let strict = Thresholds {

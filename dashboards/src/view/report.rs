@@ -138,7 +138,7 @@ impl<'a> ReportView<'a> {
         let routes: Vec<_> = routes.filter(|route| compared(&route.counts)).collect();
         let mut shares: Vec<(FieldShare, &str)> = routes
             .iter()
-            .filter_map(|route| Some((FieldShare::of(&route.counts)?, route.route.as_str())))
+            .filter_map(|route| Some((FieldShare::of(&route.counts.fields)?, route.route.as_str())))
             .collect();
         let unknown = routes.len() - shares.len();
         shares.retain(|(share, _)| share.left < 1.0 || share.roughly >= WORTH_TELLING_ROUGHLY);

@@ -44,7 +44,7 @@ fn counts_of_an_older_program_are_read_and_its_clients_are_not_recorded() {
     assert_eq!((older.clients_settled(), older.clients_failed()), (7, 0));
     assert_eq!(older.classes, [(MismatchClass::Unconfirmed, 3)].into());
     assert!(older.rechecks.is_empty());
-    assert_eq!(FieldShare::of(&older), None);
+    assert_eq!(FieldShare::of(&older.fields), None);
 }
 
 #[test]

@@ -472,7 +472,7 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             most_frequent_share: sums.targets.most_frequent_share(),
             targets: sums.targets,
             excused: Excused::default(),
-            fields_left: FieldShare::of(&sums.counts).map(|share| share.left),
+            fields_left: FieldShare::of(&sums.counts.fields).map(|share| share.left),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),
