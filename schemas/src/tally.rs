@@ -28,6 +28,11 @@ pub use groups::{Group, GroupTally, MAX_GROUPS_OF_SET, SetTally, set_id};
 /// short enough for a `--since` in minutes.
 pub const INTERVAL_MICROS: i64 = 60_000_000;
 
+/// The number of the minute (interval) that contains a time.
+pub fn minute(time: Timestamp) -> i64 {
+    time.as_micros().div_euclid(INTERVAL_MICROS)
+}
+
 /// What tallies must have in common to be added up as one evidence.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

@@ -7,9 +7,8 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parity_schemas::field_share::ENOUGH_SAMPLED;
+use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
-
-use super::interval::minute;
 
 /// Exchanges of a route that are sampled at the beginning of an interval: as many as a decision wants of a route. A thousand
 /// routes on two threads are some hundred answers a second.

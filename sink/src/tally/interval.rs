@@ -10,7 +10,7 @@ use parity_schemas::field_share::FieldCount;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
-use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, SetTally, Tally};
+use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, SetTally, Tally, minute};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::OpenTally;
@@ -25,11 +25,6 @@ use super::fast_map::FastMap;
 use super::sets::SetStates;
 use super::sighting::Classes;
 use super::targets::Targets;
-
-/// The number of the minute (interval) that contains a time.
-pub(super) fn minute(time: Timestamp) -> i64 {
-    time.as_micros().div_euclid(INTERVAL_MICROS)
-}
 
 /// Counts of all routes from `start` on.
 pub(super) struct Interval {
