@@ -13,8 +13,9 @@ use parity_schemas::time::Timestamp;
 /// Exchanges of a route that are sampled at the beginning of an interval: as many as a decision wants of a route. A thousand
 /// routes on two threads are some hundred answers a second.
 const FIRST: u64 = ENOUGH_SAMPLED;
-/// Of the others, one in so many is sampled. To count the fields of an answer takes up to ten times as long as to find it equal
-/// to another, so this adds less than a tenth to the work.
+/// Of the others, one in so many is sampled. To count the fields of 2 KB takes 130,000 instructions under the rules of a profile,
+/// as much as to compare them with other bytes, and to find them equal to the same bytes 2,800. So this adds 1,000 to each
+/// exchange, some fifty nanoseconds: too little to be seen beside what a shadowed request costs.
 const THEN_EACH: u64 = 128;
 
 /// Counts the exchanges of one route on one thread within an interval.
