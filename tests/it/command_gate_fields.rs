@@ -60,6 +60,11 @@ fn what_rules_leave_to_compare_is_told_everywhere_and_can_be_demanded() {
     );
     let text = place.run(&["report"]).stdout;
     let page = mirror.ask("/").text();
+    let markdown = place.run(&["report", "--output", "markdown"]).stdout;
+    assert!(
+        markdown.contains("rules leave 0 % of the fields of the bodies of"),
+        "{markdown}"
+    );
     for shown in [&text, &page] {
         assert!(shown.contains(&told), "{shown}");
         assert!(
