@@ -9,6 +9,7 @@
 //! tells whether the candidate alone is to blame.
 
 pub(crate) mod body;
+mod fields;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -9,6 +9,7 @@
 mod clock;
 mod coding;
 mod cookie;
+mod fields;
 mod kind;
 mod list;
 
@@ -27,6 +28,7 @@ use crate::json::Scalar;
 use crate::limits::PATH_BYTES;
 use crate::media::{BodyKind, Declared, MediaType};
 use crate::rules::{Action, Scope};
+pub(crate) use fields::count;
 use kind::{FieldKind, default_of};
 use list::{directives, elements, parameterized, parameters, set};
 

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use askama::Template;
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
+use parity_schemas::field_share::FieldShare;
 use parity_schemas::record::Mismatch;
+use parity_schemas::tally::Counts;
 use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
@@ -72,6 +74,12 @@ fn target_count(distinct: &u64) -> String {
 #[expect(clippy::ref_option, reason = "askama passes fields by reference")]
 fn most_frequent_share(share: &Option<f64>) -> String {
     most_frequent(*share)
+}
+
+/// Which share of the fields of a route rules leave to compare, in a cell.
+fn fields_compared(counts: &Counts) -> String {
+    FieldShare::of(&counts.fields)
+        .map_or_else(|| "–".to_owned(), |share| format!("{} %", share.percent()))
 }
 
 /// A share in a cell.

@@ -31,6 +31,7 @@ impl Extent for Counts {
             sum(self.rechecks.values()),
             sum(self.not_compared.values()),
             sum(self.legacy_answers.values()),
+            sum(self.fields.values()),
         ];
         sum([&self.received, &self.matched, &self.mismatch]
             .into_iter()

@@ -22,6 +22,7 @@ pub mod evidence;
 pub mod exchange;
 mod explanation;
 pub mod extent;
+pub mod field_share;
 pub mod fields;
 pub mod framing;
 pub mod histogram;

@@ -189,6 +189,10 @@ pub struct RouteReport {
     /// As in the whole report.
     #[serde(default)]
     pub most_frequent_share: Option<f64>,
+    /// The share of the fields of its answers, or of its bodies if that is less, that rules leave to compare, 0..=1, by the sample
+    /// in `fields`; `None` where that is not known, as in what older programs counted.
+    #[serde(default)]
+    pub fields_left: Option<f64>,
     /// What these are made of, for a decision on the same evidence.
     #[serde(skip)]
     pub targets: TargetEvidence,

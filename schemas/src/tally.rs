@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::attributes::AttributeCounts;
 use crate::clients::{ClientOutcome, Clients};
+use crate::field_share::FieldCounts;
 use crate::histogram::Histogram;
 use crate::recheck::{ClassCounts, RecheckEvent, add_counts, complete_classes};
 use crate::targets::{DistinctTargets, FrequentTargets};
@@ -26,6 +27,11 @@ pub use groups::{Group, GroupTally, MAX_GROUPS_OF_SET, SetTally, set_id};
 /// Length of the interval that one tally covers: long enough that a year of a hundred routes is a few gigabytes,
 /// short enough for a `--since` in minutes.
 pub const INTERVAL_MICROS: i64 = 60_000_000;
+
+/// The number of the minute (interval) that contains a time.
+pub fn minute(time: Timestamp) -> i64 {
+    time.as_micros().div_euclid(INTERVAL_MICROS)
+}
 
 /// What tallies must have in common to be added up as one evidence.
 #[derive(
@@ -65,6 +71,10 @@ pub struct Counts {
     /// Answers of the legacy in exchanges with a verdict, `match` or `mismatch`, by status class. Counts of older
     /// programs do not include them, so their sum may be smaller than that of the verdicts.
     pub legacy_answers: Clients,
+    /// Of a sample of the exchanges with a verdict: the fields of the legacy's answer, and those that rules leave to compare.
+    /// Absent in counts of older programs: not known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: FieldCounts,
 }
 
 /// Counts as they are stored, also by older programs.
@@ -91,6 +101,10 @@ struct WrittenCounts {
     /// do not tell.
     #[serde(default)]
     legacy_answers: Clients,
+    /// Of a sample of the exchanges with a verdict: the fields of the legacy's answer, and those that rules leave to compare.
+    /// Older programs do not tell.
+    #[serde(default)]
+    fields: FieldCounts,
 }
 
 impl From<WrittenCounts> for Counts {
@@ -106,6 +120,7 @@ impl From<WrittenCounts> for Counts {
             rechecks: written.rechecks,
             not_compared: written.not_compared,
             legacy_answers: written.legacy_answers,
+            fields: written.fields,
         }
     }
 }
@@ -129,6 +144,7 @@ impl Counts {
         add_counts(&mut self.rechecks, &other.rechecks);
         add_counts(&mut self.not_compared, &other.not_compared);
         add_counts(&mut self.legacy_answers, &other.legacy_answers);
+        add_counts(&mut self.fields, &other.fields);
     }
 
     /// Requests that have an outcome. At rest this equals `received` (invariant 2).
@@ -284,6 +300,7 @@ macro_rules! tally_columns {
             Grown(Max) targets: Registers = targets, since 1;
             Grown(Frequent) frequent_targets: Hashes = frequent_targets, since 1;
             Grown(Detail) attributes: Counts = attributes, since 2;
+            Grown(Sum) fields: Counts = counts.fields, since 3;
         }
     };
 }

@@ -15,6 +15,7 @@ mod counters;
 mod durations;
 mod epochs;
 mod fast_map;
+mod field_sample;
 mod gather;
 mod interval;
 mod owned;

@@ -2,6 +2,7 @@
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Outcome;
+use parity_schemas::field_share::FieldCount;
 use parity_schemas::recheck::{RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::verdict::{Explanation, Kind, Part, Reason};
@@ -29,6 +30,7 @@ macro_rules! words {
 words!(
     ClientOutcome,
     Explanation,
+    FieldCount,
     Kind,
     MismatchClass,
     Outcome,

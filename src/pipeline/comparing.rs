@@ -7,6 +7,7 @@ use std::time::Duration;
 use parity_comparator::redact::{AttributeConfig, RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
 use parity_schemas::exchange::{Capture, Exchange};
+use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record;
@@ -164,11 +165,13 @@ impl Comparing {
             }
             Verdict::Match => {
                 let target = self.target(&exchange);
+                let fields = self.fields(&exchange);
                 self.attributes.read(&exchange);
                 let attributes = self.attributes.ids();
                 let settled = self.settle(|recorder| {
                     count_rule_hits(recorder, route, &comparison);
                     recorder.compared(route, exchange.legacy.status, target);
+                    recorder.fields(route, fields.as_ref());
                     recorder.attributes(route, attributes);
                     let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
                     recorder.matched(route, elapsed(legacy), elapsed(candidate));
@@ -180,6 +183,7 @@ impl Comparing {
             Verdict::Mismatch => {
                 // Redaction may take as long as the comparison.
                 let (id, groups, record) = self.found(&exchange, &comparison);
+                let fields = self.fields(&exchange);
                 self.attributes.read(&exchange);
                 let Some(Unsettled::First(route, epoch)) = self.under_way.take() else {
                     return;
@@ -195,6 +199,7 @@ impl Comparing {
                     candidate: elapsed(&exchange.candidate),
                     is_complete: comparison.is_complete(),
                     rule_hits: comparison.rule_hits,
+                    fields,
                     id,
                     groups,
                     record: Some(Box::new(record)),
@@ -254,6 +259,12 @@ impl Comparing {
         self.context
             .target_key
             .hash(request.method.as_str(), &request.target)
+    }
+
+    /// The fields of the legacy's answer, if the exchange is one of those whose fields are counted.
+    fn fields(&mut self, exchange: &Exchange) -> Option<FieldNumbers> {
+        let sampled = self.recorder.samples_fields(&exchange.route, exchange.time);
+        sampled.then(|| self.comparator.fields(exchange))
     }
 
     /// Redacts a mismatch: its groups for the counts, and its record.

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::recheck::{RecheckEvent, RecheckSummary};
 use parity_schemas::record::{self, MismatchClass, Record};
 use parity_schemas::route::Route;
@@ -79,6 +80,8 @@ pub(super) struct Mismatch {
     pub(super) legacy: Elapsed,
     pub(super) candidate: Elapsed,
     pub(super) rule_hits: Vec<(usize, u32)>,
+    /// The fields of the legacy's answer, if they are counted.
+    pub(super) fields: Option<FieldNumbers>,
     pub(super) id: Uuid,
     /// The group of each finding.
     pub(super) groups: Vec<Group>,
@@ -154,6 +157,7 @@ impl Pledge {
                 recorder.rule_hits(route, &mismatch.rule_hits);
             }
             recorder.compared(route, mismatch.legacy_status, mismatch.target);
+            recorder.fields(route, mismatch.fields.as_ref());
             recorder.attributes(route, &mismatch.attributes);
             if let Some(mut record) = mismatch.record.take() {
                 record.class = rechecked.map_or(MismatchClass::Unconfirmed, |found| found.class);

@@ -188,11 +188,12 @@ fn questions_that_cannot_be_answered_say_why() {
 }
 
 /// What is asked by flags and by parameters: the name with dashes, and the value.
-const ASKED: [(&str, &str); 9] = [
+const ASKED: [(&str, &str); 10] = [
     ("require-route", "GET /items/{id}"),
     ("require-route", "GET /never"),
     ("min-duration", "1ms"),
     ("min-distinct", "2"),
+    ("min-fields", "0.25"),
     ("max-not-compared", "stream=0.01"),
     ("max-candidate-errors", "0.5"),
     ("max-latency", "p50=1000x+5ms"),
@@ -243,6 +244,7 @@ fn the_api_is_asked_as_the_command_is() {
         ("require-route", "garbage"),
         ("min-duration", "soon"),
         ("min-distinct", "many"),
+        ("min-fields", "50%"),
         ("max-candidate-errors", "2"),
     ] {
         let ended = place.run(&["gate", &format!("--{}={}", wrong.0, wrong.1)]);

@@ -12,6 +12,7 @@ mod command_diff_input;
 mod command_diff_text;
 mod command_gate;
 mod command_gate_demands;
+mod command_gate_fields;
 mod command_gate_gone;
 mod command_gate_left_out;
 mod command_report;

@@ -26,8 +26,8 @@ use crate::text;
 mod omitted;
 mod structured;
 
-pub(super) use structured::is_broken;
 use structured::{Structured, unread};
+pub(super) use structured::{is_broken, without_bom};
 
 /// Compares the bodies of two answers.
 pub(super) fn compare(
@@ -180,7 +180,7 @@ fn reason_by_blame([legacy, candidate]: [Option<Reason>; 2]) -> Option<Reason> {
 }
 
 /// The body that was sent; `None` if HTTP says that there is none.
-fn sent<'a>(method: &Method, answer: &'a Capture) -> Option<&'a Body> {
+pub(super) fn sent<'a>(method: &Method, answer: &'a Capture) -> Option<&'a Body> {
     let none = method == Method::HEAD || matches!(answer.status, 100..200 | 204 | 304);
     (!none).then_some(&answer.body)
 }

@@ -16,7 +16,7 @@ use super::judged::{Judged, hides_too_much};
 use super::not_asked::not_asked;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
-use super::{errors, known_differences, latency, sentences, standing};
+use super::{errors, fields, known_differences, latency, sentences, standing};
 
 /// What a decision is based on, besides the bounds.
 pub(super) struct Question<'a> {
@@ -99,11 +99,12 @@ pub(super) fn conclude(
     reasons.extend(question.news.and_then(known_differences::failed));
     if !reasons.is_empty() {
         reasons.extend(never_received(routes, thresholds));
-        let routes = routes.iter().map(|route| &route.decision);
-        reasons.extend(sentences::never_asked_again(routes));
+        let decisions = routes.iter().map(|route| &route.decision);
+        reasons.extend(sentences::never_asked_again(decisions));
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
         reasons.extend(sentences::excused(total));
+        reasons.extend(fields::little(&counted(routes), thresholds, true));
         reasons.extend(question.told());
         return (Outcome::Fail, reasons);
     }
@@ -122,6 +123,7 @@ pub(super) fn conclude(
     if total.excused.open > 0 {
         reasons.extend(sentences::not_proven(question.noise));
     }
+    reasons.extend(fields::little(&counted(routes), thresholds, false));
     reasons.extend(question.told());
     (Outcome::Undecided, reasons)
 }
@@ -144,6 +146,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     let answers = Answers::of(question.evidence);
     reasons.extend(caps::too_short(question.evidence, standing, thresholds));
     reasons.extend(question.spread.too_few(thresholds));
+    reasons.extend(fields::open(&counted(routes), thresholds));
     reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));
     reasons.extend(question.news.and_then(known_differences::open));
@@ -191,6 +194,14 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     reasons
 }
 
+/// Each route with what was counted of it.
+fn counted<'a>(routes: &'a [Judged<'_>]) -> Vec<fields::Route<'a>> {
+    let counted = routes.iter();
+    counted
+        .map(|route| (&route.decision, route.counts.as_deref()))
+        .collect()
+}
+
 /// What a pass rests on.
 fn passed(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -> Vec<String> {
     let Question {
@@ -206,6 +217,7 @@ fn passed(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>])
     let mut reasons = vec![reason];
     reasons.extend(latency::kept(question.latency));
     reasons.extend(question.spread.told(routes));
+    reasons.extend(fields::little(&counted(routes), thresholds, true));
     reasons.extend(caps::never_compared(counts));
     reasons.extend(sentences::excused(total));
     reasons.extend(answers.mostly_errors());

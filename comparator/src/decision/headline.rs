@@ -4,6 +4,7 @@
 use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
 use parity_schemas::known::KnownUse;
 
+use super::fields::is_little;
 use super::known_differences;
 use super::sentences::listed;
 use super::words::{hidden, number, percent};
@@ -76,6 +77,13 @@ pub(super) fn headline(
         parts.push(format!(
             "what is taken for noise may hide up to {} % of the requests",
             hidden(total)
+        ));
+    }
+    let little: Vec<&RouteDecision> = routes.iter().filter(|route| is_little(route)).collect();
+    if outcome == Outcome::Pass && !little.is_empty() {
+        let (which, _) = told(little);
+        parts.push(format!(
+            "rules leave less than half of the fields of {which} to compare"
         ));
     }
     let sure = percent(thresholds.confidence);

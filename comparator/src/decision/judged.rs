@@ -16,6 +16,7 @@ use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
+use super::fields::{FieldsWanting, fields_wanting};
 use super::operations;
 use super::served::is_unserved;
 use super::shares::{self, wrong};
@@ -172,6 +173,14 @@ impl<'a> Candidate<'a> {
         decision.counts = self.own;
         if self.unserved && decision.outcome == Outcome::Fail {
             decision.outcome = Outcome::Undecided;
+        }
+        // Its bounds may hold, but for too few of its fields.
+        let wanting = fields_wanting(counts, thresholds).filter(|_| !self.unserved);
+        if wanting.is_some() && decision.outcome == Outcome::Pass {
+            decision.outcome = Outcome::Undecided;
+        }
+        if wanting == Some(FieldsWanting::TooLittle) {
+            decision.needed = 0;
         }
         Judged {
             decision,

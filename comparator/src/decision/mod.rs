@@ -25,7 +25,8 @@
 //!    (5xx): undecided. That both services fail alike does not show that they answer alike. Client errors (4xx) are
 //!    answers that clients got; if they are the majority, a pass says so.
 //! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, the
-//!    evidence is of a shorter time than `min_duration_ms`, it has fewer distinct targets than `min_distinct`; or it is open whether the candidate is fast enough, or fails rarely enough: undecided.
+//!    evidence is of a shorter time than `min_duration_ms`, it has fewer distinct targets than `min_distinct`, or rules
+//!    leave less than `min_fields` of the fields of a route to compare; or it is open whether the candidate is fast enough, or fails rarely enough: undecided.
 //! 8. More compared requests than `max_transient` were transient mismatches, in all or on a required route, or more than
 //!    `max_hidden` may hide a difference in what is taken for noise ([`crate::noise::hidden`]): undecided.
 //! 9. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
@@ -43,6 +44,7 @@ mod caps;
 mod carried;
 mod conclude;
 mod errors;
+mod fields;
 mod headline;
 mod judged;
 mod known_differences;
@@ -70,6 +72,7 @@ use crate::noise::excused::{self, Found};
 use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
+pub use fields::{FieldsWanting, fields_left, fields_wanting};
 pub use judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
 pub use not_asked::{not_asked, paused};
 pub use sentences::{excused as not_counted, never_asked_again};

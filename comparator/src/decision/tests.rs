@@ -13,6 +13,7 @@ use super::*;
 mod again;
 mod caps;
 mod errors;
+mod fields;
 mod latency;
 mod noise;
 mod scope;

@@ -8,10 +8,10 @@
 //! at different moments; so if both have a `Date`, the lifetimes are compared, without the time that an answer spent in a
 //! cache (`Age`). If both have `Max-Age`, that decides and `Expires` is ignored (RFC 6265 §5.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use http::header::{DATE, SET_COOKIE};
-use parity_schemas::fields::FieldLines;
+use parity_schemas::fields::{FieldLines, FieldValue};
 use parity_schemas::verdict::Kind;
 
 use super::{FieldComparison, clock, shown_path};
@@ -99,6 +99,17 @@ impl Expiry {
                 _ => false,
             }
     }
+}
+
+/// The names of cookies in these lines, each once.
+pub(super) fn names_in<'a>(lines: impl Iterator<Item = FieldValue<'a>>) -> BTreeSet<String> {
+    let names = lines.map(|line| {
+        let line = line.lossy();
+        let pair = line.split(';').next().unwrap_or_default();
+        let (name, _) = pair.split_once('=').unwrap_or(("", pair));
+        name.trim().to_owned()
+    });
+    names.collect()
 }
 
 fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {

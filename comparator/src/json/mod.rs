@@ -8,6 +8,7 @@
 mod align;
 mod array;
 mod canonical;
+mod fields;
 mod hash;
 mod keys;
 mod moved;
@@ -21,5 +22,6 @@ mod scalar;
 mod script;
 mod walk;
 
+pub(crate) use fields::{Values, count};
 pub(crate) use scalar::Scalar;
 pub(crate) use walk::{Outcome, Scratch, compare};

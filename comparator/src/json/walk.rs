@@ -18,7 +18,7 @@ use crate::explain;
 use crate::notation::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
 use crate::notation::number;
 use crate::rules::trie::START;
-use crate::rules::{Action, Scope};
+use crate::rules::{Action, Rules, Scope};
 
 /// Largest containers that are compared as bytes before they are walked. Larger ones are not, so that a difference at
 /// the end of a deep document is not searched for again at every level.
@@ -44,6 +44,11 @@ impl Scratch {
     /// Whether a text is valid JSON within the limits.
     pub(crate) fn is_json(&mut self, text: &[u8], depth: usize) -> bool {
         self.legacy.read(text, Layout::Document, depth).is_ok()
+    }
+
+    /// What the walk of a single document needs: an index, the nodes of the rules, and a buffer for a key.
+    pub(super) fn for_one(&mut self) -> (&mut Index, &mut Vec<u32>, &mut Vec<u8>) {
+        (&mut self.legacy, &mut self.nodes, &mut self.key)
     }
 }
 
@@ -138,6 +143,30 @@ pub(super) struct MatchedRules {
     pub(super) key: Option<u16>,
     /// Tolerances, types and accepted explanations, in the order of the configuration.
     pub(super) scalar: SmallVec<[u16; 16]>,
+}
+
+/// The rules whose patterns end at one of these nodes.
+pub(super) fn matched_rules(rules: &Rules, scope: &Scope, nodes: &[u32]) -> MatchedRules {
+    let mut matched = MatchedRules::default();
+    let trie = rules.trie();
+    for node in nodes {
+        for rule in trie.met(*node, &scope.deciding) {
+            let slot = match rules.get(rule).action {
+                Action::Ignore => &mut matched.ignore,
+                Action::Unordered => &mut matched.unordered,
+                Action::Key(_) => &mut matched.key,
+                Action::Mask => continue,
+                _ => {
+                    matched.scalar.push(rule);
+                    continue;
+                }
+            };
+            // Of several rules, the first in the configuration applies.
+            *slot = Some(slot.map_or(rule, |known| known.min(rule)));
+        }
+    }
+    matched.scalar.sort_unstable();
+    matched
 }
 
 pub(super) struct Walk<'w, 'c> {
@@ -342,26 +371,11 @@ impl<'w> Walk<'w, '_> {
 
     /// The rules whose patterns match exactly the value of `frame`.
     pub(super) fn matched_rules(&self, frame: Frame) -> MatchedRules {
-        let mut matched = MatchedRules::default();
-        let trie = self.out.rules.trie();
-        for node in &self.nodes[frame.from..frame.to] {
-            for rule in trie.met(*node, &self.scope.deciding) {
-                let slot = match self.out.rules.get(rule).action {
-                    Action::Ignore => &mut matched.ignore,
-                    Action::Unordered => &mut matched.unordered,
-                    Action::Key(_) => &mut matched.key,
-                    Action::Mask => continue,
-                    _ => {
-                        matched.scalar.push(rule);
-                        continue;
-                    }
-                };
-                // Of several rules, the first in the configuration applies.
-                *slot = Some(slot.map_or(rule, |known| known.min(rule)));
-            }
-        }
-        matched.scalar.sort_unstable();
-        matched
+        matched_rules(
+            self.out.rules,
+            self.scope,
+            &self.nodes[frame.from..frame.to],
+        )
     }
 
     /// The frame of the member `key` of an object at `frame`, and whether a rule names that key by `*`.

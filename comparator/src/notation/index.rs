@@ -155,6 +155,16 @@ impl<'a> Tree<'a> {
         u64::from(node.next - at) + u64::from(node.end - node.start) / BYTES_PER_STEP
     }
 
+    /// How many scalars and empty containers the value `at` consists of.
+    pub(crate) fn values(&self, at: u32) -> u64 {
+        let nodes = (at..self.next(at)).filter(|inner| match self.kind(*inner) {
+            NodeKind::Key => false,
+            NodeKind::Array | NodeKind::Object => self.next(*inner) == inner + 1,
+            _ => true,
+        });
+        nodes.count() as u64
+    }
+
     /// The hash of a key's content.
     #[inline]
     pub(crate) fn key_hash(&self, key: u32) -> u32 {

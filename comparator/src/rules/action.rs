@@ -42,6 +42,26 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// Whether another value may count as equal, and not only another way to write it: what is compared like this is compared
+    /// roughly.
+    pub(crate) fn is_rough(&self) -> bool {
+        match self {
+            Self::Absolute(_) | Self::Relative(_) | Self::Within(_) | Self::Parts(_) => true,
+            Self::Accept(set, _) => Explanation::ALL
+                .iter()
+                .any(|explanation| set.contains(*explanation) && is_rough(*explanation)),
+            Self::Ignore
+            | Self::Unordered
+            | Self::Key(_)
+            | Self::Scale(_)
+            | Self::Timestamp
+            | Self::Uuid
+            | Self::Number
+            | Self::Json
+            | Self::Mask => false,
+        }
+    }
+
     /// Whether it accepts a finding of this kind that is explained like this.
     pub(crate) fn accepts(&self, kind: Kind, explanation: Explanation) -> bool {
         match self {
@@ -51,6 +71,29 @@ impl Action {
             _ => false,
         }
     }
+}
+
+/// Whether a value that is wrong may be explained like this.
+pub(crate) fn is_rough(explanation: Explanation) -> bool {
+    use Explanation as E;
+    matches!(
+        explanation,
+        E::TruncatedTime
+            | E::Rounded
+            | E::NearDouble
+            | E::SameReading
+            | E::ScaledBy10
+            | E::ScaledBy60
+            | E::ScaledBy100
+            | E::ScaledBy1000
+            | E::ScaledBy1024
+            | E::CaseOnly
+            | E::Localized
+            | E::Permutation
+            | E::Mojibake
+            | E::Truncated
+            | E::Moved
+    )
 }
 
 /// The fields that tell the elements of an array apart: together no two elements have the same.

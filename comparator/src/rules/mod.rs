@@ -28,7 +28,7 @@ use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 
-pub(crate) use action::Action;
+pub(crate) use action::{Action, is_rough};
 pub use compile::{NoDate, first_moment};
 pub use config::RuleConfig;
 pub use edit::redecide;

@@ -6,6 +6,7 @@ use parity_schemas::suggested::Effect;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
 use super::{Draft, can_be_named};
+use crate::rules::is_rough;
 
 /// What follows from kind and explanation.
 pub(super) struct Nature {
@@ -30,7 +31,7 @@ impl Nature {
             };
         };
         let same_type = kind == Kind::Value;
-        let (effect, may_be_anywhere, risk) = match explanation {
+        let (effect, risk) = match explanation {
             E::SameInstant
             | E::SameDuration
             | E::EqualDecimal
@@ -39,7 +40,7 @@ impl Nature {
             | E::EqualDouble
                 if same_type =>
             {
-                (Effect::Harmless, true, "a client that compares the text")
+                (Effect::Harmless, "a client that compares the text")
             }
             E::SameInstant
             | E::SameDuration
@@ -51,51 +52,45 @@ impl Nature {
             | E::JsonInText
             | E::Wrapped => (
                 Effect::Lossy,
-                true,
                 "a typed client that cannot read the other type",
             ),
             E::Echo => (
                 Effect::Harmless,
-                true,
                 "nothing that a client sends: the mirror added the header",
             ),
             E::NullVsMissing | E::NullVsEmpty | E::NullVsBlank | E::EmptyVsMissing => (
                 Effect::Lossy,
-                true,
                 "a client that tells null, empty and absent apart",
             ),
-            E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => (
-                Effect::Lossy,
-                true,
-                "a client that shows or compares the text",
-            ),
+            E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => {
+                (Effect::Lossy, "a client that shows or compares the text")
+            }
             E::NotFinite | E::Renamed | E::ByteOrderMark => {
-                (Effect::Lossy, true, "a client that reads the former form")
+                (Effect::Lossy, "a client that reads the former form")
             }
             E::TruncatedTime | E::Rounded | E::NearDouble => {
-                (Effect::Lossy, false, "digits, and what is added up of them")
+                (Effect::Lossy, "digits, and what is added up of them")
             }
             E::SameReading => (
                 Effect::Lossy,
-                false,
                 "the offset: it may be another instant by hours",
             ),
             E::ScaledBy1000 | E::ScaledBy10 | E::ScaledBy100 | E::ScaledBy60 | E::ScaledBy1024 => (
                 Effect::Lossy,
-                false,
                 "a value that is wrong by that factor, up or down; `scale` accepts one direction only",
             ),
             E::CaseOnly | E::Localized | E::Permutation => {
-                (Effect::Lossy, false, "a client that reads the text")
+                (Effect::Lossy, "a client that reads the text")
             }
-            E::Mojibake => (Effect::Lossy, false, "characters"),
-            E::Truncated => (Effect::Lossy, false, "the rest of the text"),
-            E::Moved => (Effect::Lossy, false, "anything"),
+            E::Mojibake => (Effect::Lossy, "characters"),
+            E::Truncated => (Effect::Lossy, "the rest of the text"),
+            E::Moved => (Effect::Lossy, "anything"),
         };
         Self {
             meaning: explanation.meaning(),
             effect,
-            may_be_anywhere,
+            // Elsewhere a wrong value could pass for it.
+            may_be_anywhere: !is_rough(explanation),
             risk,
         }
     }

@@ -68,6 +68,9 @@ fn routes(out: &mut Document, view: &ReportView<'_>) {
     if let Some(line) = more(view.report.routes.len(), MAX_ROUTES, "routes") {
         out.line(&format!("\n{line}"));
     }
+    for told in view.fields_left() {
+        out.line(&format!("\n{}", plain(&sentence(&told))));
+    }
 }
 
 fn differences(out: &mut Document, view: &ReportView<'_>) {

@@ -244,6 +244,19 @@ pub const PARTS: &[Part] = &[
         },
     },
     Part {
+        name: "min-fields",
+        value: "SHARE",
+        about: "A pass is undecided as long as rules leave less than this share of the fields of a compared route to compare, such \
+                as 0.5, or it is not known",
+        form: Form::Once,
+        of_report: false,
+        default: Some(|thresholds| thresholds.min_fields.to_string()),
+        read: |question, text| {
+            question.thresholds.min_fields = share(text)?;
+            Ok(())
+        },
+    },
+    Part {
         name: "noise",
         value: "HOW",
         about: "What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and \

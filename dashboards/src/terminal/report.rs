@@ -168,10 +168,13 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         )?;
     }
     more(out, report.routes.len(), MAX_ROUTES, "routes")?;
-    match targets_line(report.distinct_targets, report.most_frequent_share) {
-        Some(line) => writeln!(out, "{}", styled(DIM, line)),
-        None => Ok(()),
+    if let Some(line) = targets_line(report.distinct_targets, report.most_frequent_share) {
+        writeln!(out, "{}", styled(DIM, line))?;
     }
+    for told in view.fields_left() {
+        writeln!(out, "{}", sentence(&told))?;
+    }
+    Ok(())
 }
 
 /// Titles or numbers of the columns for mismatches that do not count.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use parity_comparator::decision::{
-    HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed, paused,
+    FieldsWanting, HiddenSettledBy, fields_wanting, hidden_settled_by, hides_too_much,
+    never_shadowed, paused,
 };
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision, Thresholds};
 use parity_schemas::tally::Counts;
@@ -55,8 +56,11 @@ fn settled_by(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -
         }
         .to_owned()
     };
+    let own = route.counts.as_ref().filter(|_| !route.unserved);
+    let wanting = own.and_then(|own| fields_wanting(&own.counts, thresholds));
     match route.needed {
         0 if route.outcome != Outcome::Undecided => "-".to_owned(),
+        0 if wanting == Some(FieldsWanting::TooLittle) => "fewer rules".to_owned(),
         // A recheck never asks about these.
         0 if excused.partly > 0 => "a fix".to_owned(),
         0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
@@ -69,6 +73,7 @@ fn settled_by(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -
             | HiddenSettledBy::LimitOfTransient => "--max-hidden".to_owned(),
         },
         0 if is_never_shadowed(route, thresholds) => "shadowing".to_owned(),
+        0 if wanting == Some(FieldsWanting::TooFew) => "samples".to_owned(),
         0 => "-".to_owned(),
         needed => grouped(needed),
     }
@@ -193,6 +198,7 @@ impl<'a> DecisionView<'a> {
 #[cfg(test)]
 mod tests {
     use parity_schemas::evidence::OwnCounts;
+    use parity_schemas::field_share::FieldCount;
     use parity_schemas::noise::Excused;
     use parity_schemas::recheck::RecheckEvent;
     use parity_schemas::verdict::Reason;
@@ -220,6 +226,36 @@ mod tests {
             outcome: Outcome::Undecided,
             needed: 0,
             counts: None,
+        }
+    }
+
+    #[test]
+    fn no_number_of_requests_replaces_fields_that_rules_leave_out_or_that_were_never_counted() {
+        for (sampled, left, told) in [(9, 1, "fewer rules"), (0, 0, "samples"), (9, 8, "-")] {
+            let fields = [
+                (FieldCount::Sampled, sampled),
+                (FieldCount::Left, left),
+                (FieldCount::All, 10),
+            ];
+            let own = OwnCounts {
+                counts: Counts {
+                    matched: 9,
+                    fields: fields.into(),
+                    ..Counts::default()
+                },
+                ..OwnCounts::default()
+            };
+            let wanting = RouteDecision {
+                counts: Some(own),
+                ..undecided(Excused::default())
+            };
+            let demanded = Thresholds {
+                min_fields: 0.5,
+                ..Thresholds::default()
+            };
+            let settled = |thresholds| settled_by(&wanting, &Counts::default(), thresholds);
+            assert_eq!(settled(&demanded), told);
+            assert_eq!(settled(&Thresholds::default()), "-");
         }
     }
 

@@ -206,5 +206,6 @@ fn numbers(one: &Counts, other: &Counts) -> Vec<(String, Number)> {
     words!(rechecks);
     words!(not_compared);
     words!(legacy_answers);
+    words!(fields);
     all
 }

@@ -5,9 +5,12 @@ mod differing;
 
 use std::cmp::Reverse;
 
-use parity_comparator::decision::{left_out, never_asked_again, not_asked, not_counted, paused};
+use parity_comparator::decision::{
+    fields_left, left_out, never_asked_again, not_asked, not_counted, paused,
+};
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};
+use parity_schemas::field_share::FieldShare;
 use parity_schemas::report::Report;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
@@ -19,6 +22,11 @@ use super::noise::{ExcusedColumns, NoiseView};
 use super::words::{classes, grouped, plural, rate};
 use super::{Decided, Tone};
 pub(crate) use differing::{Cause, CauseName, Differing, Entry, Group, extent};
+
+/// Routes whose share of compared fields is told in a sentence.
+const MAX_FIELDS_LEFT: usize = 10;
+/// As large a share of fields that are compared roughly is told, although all are compared.
+const WORTH_TELLING_ROUGHLY: f64 = 0.5;
 
 /// A report with the decision on it.
 #[derive(Clone, Copy)]
@@ -127,6 +135,39 @@ impl<'a> ReportView<'a> {
         let told = classes(&counts.classes)?;
         let all = plural(counts.mismatch, "mismatch", "mismatches");
         Some(format!("{all}: {told}"))
+    }
+
+    /// Routes of which rules leave out something, the least that is left first, one sentence each; and in the last one that of some
+    /// it is not known.
+    pub(crate) fn fields_left(&self) -> Vec<String> {
+        let compared = |counts: &Counts| counts.matched + counts.mismatch > 0;
+        let routes = self.report.routes.iter();
+        let routes: Vec<_> = routes.filter(|route| compared(&route.counts)).collect();
+        let mut shares: Vec<(FieldShare, &str)> = routes
+            .iter()
+            .filter_map(|route| Some((FieldShare::of(&route.counts.fields)?, route.route.as_str())))
+            .collect();
+        let unknown = routes.len() - shares.len();
+        shares.retain(|(share, _)| share.left < 1.0 || share.roughly >= WORTH_TELLING_ROUGHLY);
+        shares.sort_by(|(one, _), (two, _)| one.left.total_cmp(&two.left));
+        let named = shares.iter().take(MAX_FIELDS_LEFT);
+        let mut told: Vec<String> = named
+            .map(|(share, route)| fields_left(route, share))
+            .collect();
+        if shares.len() > MAX_FIELDS_LEFT {
+            let more = shares.len() - MAX_FIELDS_LEFT;
+            let routes = plural(more as u64, "more route", "more routes");
+            told.push(format!(
+                "rules leave out something of {routes}; the JSON has all"
+            ));
+        }
+        if unknown > 0 {
+            told.push(format!(
+                "which share of the fields rules leave to compare is not known of {}: an older parity counted",
+                plural(unknown as u64, "route", "routes")
+            ));
+        }
+        told
     }
 
     /// The columns for mismatches that do not count, or may not.

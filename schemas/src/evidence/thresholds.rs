@@ -62,6 +62,10 @@ pub struct Thresholds {
     /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
     #[serde(default)]
     pub min_distinct: u64,
+    /// A pass is undecided as long as rules leave less than this share of the fields of a compared route, or of those of its
+    /// bodies, 0..=1. Absent in decisions of older programs, which did not demand any.
+    #[serde(default)]
+    pub min_fields: f64,
     /// Highest allowed share of requests at which the candidate fails and the legacy does not, 0..=1: of all requests, and of
     /// each required route. `None` is no cap besides that of differences.
     #[serde(default)]
@@ -122,6 +126,8 @@ impl Default for Thresholds {
             min_duration_ms: 0,
             max_not_compared: BTreeMap::new(),
             min_distinct: 0,
+            // Which fields matter is up to those who write the rules.
+            min_fields: 0.0,
             max_candidate_errors: None,
             max_latency: Vec::new(),
             noise: NoiseUse::Use,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::digest::ExchangeDigest;
+use crate::field_share::{FieldCount, FieldShare};
 use crate::verdict::{Kind, Part};
 
 use crate::recheck::RecheckEvidence;
@@ -20,6 +21,7 @@ fn counts_of_an_older_program_are_read_and_its_clients_are_not_recorded() {
             (ClientOutcome::LegacyTruncated, 1),
         ]
         .into(),
+        fields: [(FieldCount::Sampled, 2), (FieldCount::All, 9)].into(),
         ..Counts::default()
     };
     let mut json = serde_json::to_value(&counts).expect("it is JSON");
@@ -34,6 +36,7 @@ fn counts_of_an_older_program_are_read_and_its_clients_are_not_recorded() {
                 .and(fields.remove("legacy_answers"))
                 .and(fields.remove("classes"))
                 .and(fields.remove("rechecks"))
+                .and(fields.remove("fields"))
         })
         .expect("they were there");
     let older = read(&json);
@@ -41,6 +44,7 @@ fn counts_of_an_older_program_are_read_and_its_clients_are_not_recorded() {
     assert_eq!((older.clients_settled(), older.clients_failed()), (7, 0));
     assert_eq!(older.classes, [(MismatchClass::Unconfirmed, 3)].into());
     assert!(older.rechecks.is_empty());
+    assert_eq!(FieldShare::of(&older.fields), None);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::evidence::carried::{CarriedRules, Fate, RouteCounted};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
+use parity_schemas::field_share::FieldShare;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
@@ -471,6 +472,7 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             most_frequent_share: sums.targets.most_frequent_share(),
             targets: sums.targets,
             excused: Excused::default(),
+            fields_left: FieldShare::of(&sums.counts.fields).map(|share| share.left),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::field_share::{FieldCount, FieldNumbers};
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvent, add_counts};
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
@@ -23,6 +24,7 @@ use super::attributes::{self, AttributeId, Counted, NewAttributes};
 use super::durations::Durations;
 use super::epochs::EpochCounters;
 use super::fast_map::FastMap;
+use super::field_sample::FieldSample;
 use super::owned::add;
 use super::sets::Sets;
 use super::sighting::{Classes, Sighting};
@@ -48,7 +50,9 @@ pub(super) const REASONS: usize = CLASSES + CODE_CLASSES.len();
 pub(super) const CLIENTS: usize = REASONS + Reason::COUNT;
 /// Answers of the legacy in exchanges with a verdict, by status class.
 pub(super) const LEGACY_ANSWERS: usize = CLIENTS + ClientOutcome::COUNT;
-pub(super) const RECHECKS: usize = LEGACY_ANSWERS + ClientOutcome::COUNT;
+/// Fields of sampled answers. Read in this order and written in the reverse one, see [`FieldCount`].
+pub(super) const FIELDS: usize = LEGACY_ANSWERS + ClientOutcome::COUNT;
+pub(super) const RECHECKS: usize = FIELDS + FieldCount::ALL.len();
 pub(super) const OUTCOMES: usize = RECHECKS + RecheckEvent::ALL.len();
 
 /// Indices into [`Compared::durations`].
@@ -96,6 +100,8 @@ pub(super) struct RouteCounters {
     pub(super) outcomes: [AtomicU64; OUTCOMES],
     /// Created at the first comparison: threads that only forward never need its three kilobytes.
     compared: OnceLock<Box<Compared>>,
+    /// Which exchanges have their fields counted.
+    pub(super) field_sample: FieldSample,
     rules: usize,
 }
 
@@ -106,12 +112,21 @@ impl RouteCounters {
             changes: AtomicU64::new(0),
             outcomes: [const { AtomicU64::new(0) }; OUTCOMES],
             compared: OnceLock::new(),
+            field_sample: FieldSample::default(),
             rules,
         }
     }
 
     pub(super) fn outcome(&self, slot: usize) {
         add(&self.outcomes[slot], 1);
+        add(&self.changes, 1);
+    }
+
+    /// Counts the fields of an answer, in an order such that no reading has more of a part than of the whole.
+    pub(super) fn fields(&self, counted: &FieldNumbers) {
+        for (slot, count) in counted.iter().enumerate().rev() {
+            add(&self.outcomes[FIELDS + slot], *count);
+        }
         add(&self.changes, 1);
     }
 

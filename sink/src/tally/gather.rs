@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
 
 use super::attributes::MAX_GROUPS_HELD as MAX_ATTRIBUTED_HELD;
@@ -16,7 +17,7 @@ use super::counters::{
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
-use super::interval::{Interval, Room, minute};
+use super::interval::{Interval, Room};
 use super::runs::Runs;
 use super::sets::MAX_SETS_HELD;
 use super::terms::OfferedTerms;

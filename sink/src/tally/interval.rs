@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::field_share::FieldCount;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
-use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, SetTally, Tally};
+use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, SetTally, Tally, minute};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::OpenTally;
@@ -17,18 +18,13 @@ use uuid::Uuid;
 
 use super::attributes::{self, Counted, Names};
 use super::counters::{
-    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, GroupCount, LEGACY, LEGACY_ANSWERS, LEGACY_HEAD,
-    MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
+    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FIELDS, GroupCount, LEGACY, LEGACY_ANSWERS,
+    LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
 };
 use super::fast_map::FastMap;
 use super::sets::SetStates;
 use super::sighting::Classes;
 use super::targets::Targets;
-
-/// The number of the minute (interval) that contains a time.
-pub(super) fn minute(time: Timestamp) -> i64 {
-    time.as_micros().div_euclid(INTERVAL_MICROS)
-}
 
 /// Counts of all routes from `start` on.
 pub(super) struct Interval {
@@ -393,6 +389,10 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], classes: &Classes) -> Counts {
         .iter()
         .map(|event| (*event, outcomes[RECHECKS + *event as usize]))
         .filter(|(_, count)| *count > 0);
+    let fields = FieldCount::ALL
+        .iter()
+        .map(|count| (*count, outcomes[FIELDS + *count as usize]))
+        .filter(|(_, count)| *count > 0);
     Counts {
         received: outcomes[RECEIVED],
         clients: by_client_outcome(CLIENTS),
@@ -402,5 +402,6 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], classes: &Classes) -> Counts {
         rechecks: rechecks.collect(),
         not_compared,
         legacy_answers: by_client_outcome(LEGACY_ANSWERS),
+        fields: fields.collect(),
     }
 }

@@ -7,8 +7,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::route::Route;
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
 use super::attributes::AttributeId;
@@ -93,6 +95,19 @@ impl OutcomeRecorder {
         });
     }
 
+    /// Whether the fields of the answers to a request of this time are to be counted. To be asked once for each exchange with a
+    /// verdict, always of the same recorder.
+    pub fn samples_fields(&self, route: &Route, time: Timestamp) -> bool {
+        self.with(route, |counters| counters.field_sample.takes(time))
+    }
+
+    /// The fields of the legacy's answer in an exchange with a verdict, if it is one of the sample.
+    pub fn fields(&self, route: &Route, counted: Option<&FieldNumbers>) {
+        if let Some(counted) = counted {
+            self.with(route, |counters| counters.fields(counted));
+        }
+    }
+
     /// The attributes of a request with a verdict, each once; nothing if they are not counted. Those of a mismatch must also be
     /// given with its [`Sighting`].
     pub fn attributes(&self, route: &Route, attributes: &[AttributeId]) {
@@ -144,7 +159,7 @@ impl OutcomeRecorder {
         });
     }
 
-    fn with(&self, route: &Route, count: impl FnOnce(&RouteCounters)) {
+    fn with<T>(&self, route: &Route, count: impl FnOnce(&RouteCounters) -> T) -> T {
         let mut known = self.known.borrow_mut();
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
@@ -154,7 +169,8 @@ impl OutcomeRecorder {
         };
         let counters = Arc::new(RouteCounters::new(number, self.generation.rules));
         self.shard.add_route(Arc::clone(&counters));
-        count(&counters);
+        let counted = count(&counters);
         known.insert(route.label().into(), counters);
+        counted
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::field_share::{FieldCount, FieldNumbers};
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record::MismatchClass;
@@ -102,7 +103,7 @@ impl Store {
 #[derive(Clone, Debug)]
 enum Step {
     Received(usize, usize),
-    Matched(usize, usize),
+    Matched(usize, usize, Option<FieldNumbers>),
     NotCompared(usize, usize, usize),
     Client(usize, usize, usize),
     Mismatch(usize, usize, Vec<u8>),
@@ -129,7 +130,8 @@ fn step() -> impl Strategy<Value = Step> {
     let at = (thread, route);
     prop_oneof![
         4 => at.clone().prop_map(|(thread, route)| Step::Received(thread, route)),
-        2 => at.clone().prop_map(|(thread, route)| Step::Matched(thread, route)),
+        2 => (at.clone(), proptest::option::of(any::<[u32; FieldCount::ALL.len()]>()))
+            .prop_map(|((thread, route), fields)| Step::Matched(thread, route, fields.map(|fields| fields.map(u64::from)))),
         1 => (at.clone(), 0..Reason::COUNT)
             .prop_map(|((thread, route), reason)| Step::NotCompared(thread, route, reason)),
         2 => (at.clone(), 0..ClientOutcome::COUNT)
@@ -172,7 +174,11 @@ proptest! {
                     threads[thread].received(&routes[route]);
                     expected.route(route).received += 1;
                 }
-                Step::Matched(thread, route) => {
+                Step::Matched(thread, route, fields) => {
+                    threads[thread].fields(&routes[route], fields.as_ref());
+                    for (word, count) in FieldCount::ALL.iter().zip(fields.iter().flatten()).filter(|(_, count)| **count > 0) {
+                        *expected.route(route).fields.entry(*word).or_default() += count;
+                    }
                     let legacy = Elapsed { head_us: 50, end_us: 100 };
                     threads[thread].matched(&routes[route], legacy, 200);
                     expected.route(route).matched += 1;
@@ -265,6 +271,12 @@ impl Expected {
     }
 }
 
+/// Counts of fields in their order, each of which is less than the next.
+fn fields(counts: &Counts) -> Vec<u64> {
+    let of = |word| counts.fields.get(word).copied().unwrap_or(0);
+    FieldCount::ALL.iter().map(of).collect()
+}
+
 fn asked(counts: &Counts) -> u64 {
     let asked = counts.rechecks.get(&RecheckEvent::Asked);
     asked.copied().unwrap_or(0)
@@ -288,7 +300,10 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                         recorder.answered(route, 200);
                         recorder.client(route, ClientOutcome::Success);
                         match request % 4 {
-                            0 | 1 => recorder.matched(route, 1_000, request),
+                            0 | 1 => {
+                                recorder.fields(route, Some(&[1, 2, 3, 4, 5, 6]));
+                                recorder.matched(route, 1_000, request);
+                            }
                             2 => recorder.not_compared(route, Reason::QueueFull),
                             _ => {
                                 let time = Timestamp::from_micros(START);
@@ -318,6 +333,10 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
             );
             assert!(total.clients_settled() <= total.received, "{total:?}");
             assert!(
+                fields(&total).is_sorted(),
+                "more of a part than of the whole: {total:?}"
+            );
+            assert!(
                 asked(&total) <= total.mismatch,
                 "a recheck without its mismatch: {total:?}"
             );
@@ -333,6 +352,10 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     assert_eq!(total.clients_settled(), total.received);
     assert_eq!(total.mismatch, THREADS * EACH / 4);
     assert_eq!(asked(&total), total.mismatch);
+    assert_eq!(
+        fields(&total),
+        [1, 2, 3, 4, 5, 6].map(|each| each * total.matched)
+    );
     let groups: u64 = store.groups.values().map(|group| group.count).sum();
     assert_eq!(groups, total.mismatch);
 }

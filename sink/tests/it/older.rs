@@ -2,6 +2,7 @@
 
 use parity_schemas::clickhouse::{Layout, VERSION, migrations, record_version, version_table};
 use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::field_share::FieldCount;
 use parity_schemas::record::{Record, TYPE_HEADER, VERSION_HEADER};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Tally;
@@ -45,6 +46,9 @@ fn check(report: &Report) {
     assert_eq!(report.counts.legacy_answers, answers);
     assert_eq!(report.counts.clients_settled(), report.counts.received);
     let route = &report.routes[0];
+    // Of what the older program counted nothing is known, and the share is that of the rest.
+    assert_eq!(route.counts.fields[&FieldCount::Sampled], NEWER);
+    assert_eq!(route.fields_left, Some(0.25));
     assert_eq!(route.legacy_us["p50"], 512);
     assert_eq!(route.legacy_us["p95"], 10_240);
     assert_eq!(route.legacy_head_us["p99"], 102);
@@ -139,6 +143,7 @@ fn tallies_of_an_older_mirror_come_through_a_newer_sink() {
     for field in [
         "clients",
         "legacy_answers",
+        "fields",
         "classes",
         "rechecks",
         "legacy_head_latency",

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::clickhouse::Layout;
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::field_share::FieldCount;
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
     Mismatch, Record, RecordType, RecordedFinding, RecordedMessage, Sample,
@@ -301,6 +302,12 @@ pub(crate) fn tally(route: &str, start: Timestamp, matched: u64) -> Tally {
             matched,
             clients: [(ClientOutcome::Success, matched)].into(),
             legacy_answers: [(ClientOutcome::Success, matched)].into(),
+            fields: [
+                (FieldCount::Sampled, matched),
+                (FieldCount::Left, matched),
+                (FieldCount::All, 4 * matched),
+            ]
+            .into(),
             ..Counts::default()
         },
         ..Tally::default()

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::tally::{Counts, Identity};
 use parity_sink::tally::TargetKey;
 use parity_sink::{StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer, WriterOptions};
@@ -60,6 +61,7 @@ impl Counting {
             legacy: elapsed,
             candidate: elapsed,
             rule_hits,
+            fields: Some(FieldNumbers::default().map(|_| 3)),
             id: Uuid::now_v7(),
             groups: Vec::new(),
             is_complete: true,

@@ -440,6 +440,6 @@ fn whole(text: &[u8], limits: &Limits) -> Side {
     Side::Body(excerpt(text, limits.value_bytes))
 }
 
-fn without_bom(body: &[u8]) -> &[u8] {
+pub(in super::super) fn without_bom(body: &[u8]) -> &[u8] {
     body.strip_prefix(BOM).unwrap_or(body)
 }
