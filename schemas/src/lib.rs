@@ -24,6 +24,7 @@ mod explanation;
 pub mod extent;
 pub mod fields;
 pub mod framing;
+pub mod graphql;
 pub mod histogram;
 pub mod id;
 pub mod ident;

@@ -53,8 +53,18 @@ impl OutcomeRecorder {
 
     /// A request head was parsed.
     pub fn received(&self, route: &Route) -> Epoch {
-        self.with(route, |counters| counters.outcome(RECEIVED));
+        self.named(route);
+        self.begun()
+    }
+
+    /// A request head was parsed, of a request whose route is not known yet. To be followed by [`named`](Self::named).
+    pub fn begun(&self) -> Epoch {
         self.book.gate.enter(&self.shard.epochs)
+    }
+
+    /// The route of a request that had begun. To be called before its outcome, with which its epoch ends.
+    pub fn named(&self, route: &Route) {
+        self.with(route, |counters| counters.outcome(RECEIVED));
     }
 
     /// To be called after the outcome of the request was counted.
