@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::route::OTHER;
+use parity_schemas::route::{OTHER, means};
 use parity_schemas::verdict::{Explanation, Part, Reason};
 
 use self::known::{Known, read};
@@ -63,7 +63,7 @@ impl<'a> Edit<'a> {
                 || rule
                     .route
                     .as_deref()
-                    .is_none_or(|route| route == counted.route)
+                    .is_none_or(|route| means(route, &counted.route))
         };
         let before: Vec<(&Rule, &BTreeSet<String>)> = old
             .rules

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parity_schemas::route::means;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
@@ -14,7 +15,9 @@ impl Rules {
     pub(crate) fn scope(&self, route: Option<&str>, time: Timestamp) -> Scope {
         let mut scope = Scope::default();
         for (index, rule) in self.all.iter().enumerate() {
-            if rule.route.is_some() && rule.route.as_deref() != route {
+            if let Some(own) = rule.route.as_deref()
+                && !route.is_some_and(|label| means(own, label))
+            {
                 continue;
             }
             if let Some(expires) = rule.expires {

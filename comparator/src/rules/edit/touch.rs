@@ -3,7 +3,7 @@
 //! Decided from the place, kind and explanation of the group alone; where they leave it open, the rule may touch it.
 
 use parity_schemas::evidence::GroupEvidence;
-use parity_schemas::route::OTHER;
+use parity_schemas::route::{OTHER, means};
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::verdict::{Kind, Part};
 
@@ -124,7 +124,7 @@ impl Rules {
 
 impl Rule {
     fn is_for(&self, route: &str) -> bool {
-        self.route.as_deref().is_none_or(|own| own == route)
+        self.route.as_deref().is_none_or(|own| means(own, route))
     }
 
     /// Whether it changes which elements meet at the place of a group.
