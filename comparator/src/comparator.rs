@@ -75,6 +75,8 @@ pub struct AnswerPair<'a> {
 pub enum DocumentKind {
     /// By structure.
     Json,
+    /// An answer of GraphQL: as JSON, with its errors apart from its data.
+    Graphql,
     /// A JSON document on each line, by structure.
     JsonLines,
     /// By its data.
@@ -199,8 +201,9 @@ impl Comparator {
             decoded_bytes: usize::MAX,
             ..self.limits
         };
+        let is_graphql = kind == DocumentKind::Graphql;
         let kind = match kind {
-            DocumentKind::Json => BodyKind::Json,
+            DocumentKind::Json | DocumentKind::Graphql => BodyKind::Json,
             DocumentKind::JsonLines => BodyKind::JsonLines,
             DocumentKind::Yaml => BodyKind::Yaml,
             DocumentKind::Xml => BodyKind::Xml,
@@ -208,7 +211,11 @@ impl Comparator {
             DocumentKind::Text => BodyKind::Text,
             DocumentKind::Bytes => BodyKind::Bytes,
         };
-        let declared = [Declared::only(kind), Declared::only(kind)];
+        let declare = || Declared {
+            is_graphql,
+            ..Declared::only(kind)
+        };
+        let declared = [declare(), declare()];
         let texts = [legacy, candidate].map(|document| {
             let charset = declared[0].charset_of(document);
             charset::to_utf8(Cow::Borrowed(document), charset.as_deref())

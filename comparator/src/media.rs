@@ -35,6 +35,8 @@ pub(crate) struct Declared {
     pub(crate) says_charset: bool,
     /// Whether the first line of a table is names, so that columns may be read by them.
     pub(crate) says_header: bool,
+    /// Whether it is the JSON of a GraphQL answer by its own type. Most answers have the type of any JSON.
+    pub(crate) is_graphql: bool,
     /// The boundary of a multipart body.
     pub(crate) boundary: Option<String>,
 }
@@ -76,6 +78,7 @@ impl Declared {
             charset,
             says_charset,
             says_header: media.names_columns(),
+            is_graphql: media.essence == "application/graphql-response+json",
             boundary: parameter("boundary"),
         }
     }

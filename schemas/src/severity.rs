@@ -14,8 +14,8 @@ vocabulary! {
     /// How grave a difference is, the gravest first.
     #[derive(Default)]
     Severity as "severity" {
-        /// The services give different status codes.
-        Status = "status" => "another status code",
+        /// The services give different status codes, or only the candidate fails by what GraphQL has in their place.
+        Status = "status" => "another status code, or GraphQL errors that only the candidate has",
         /// Something in the body is lost, or has another value that no explanation makes similar.
         #[default]
         Body = "body" => "another value in the body without an explanation, or something is lost",
@@ -47,7 +47,7 @@ impl Severity {
             // A client that expects a text does not read a number, even if both mean the same.
             (Some(explanation), _, Kind::Value) if explanation.is_spelling() => Self::Format,
             (Some(_), ..) | (None, Part::Body, Kind::Order) => Self::Near,
-            (None, Part::Status, _) => Self::Status,
+            (None, Part::Status, _) | (None, Part::Body, Kind::Errors) => Self::Status,
             (None, Part::Header | Part::Trailer, _) => Self::Header,
             (None, Part::Body, Kind::Extra) => Self::Added,
             (None, Part::Body, _) if legacy_status.min(candidate_status) >= 400 => Self::Error,
@@ -89,6 +89,8 @@ mod tests {
         assert_eq!(of(Kind::Type, instant), Severity::Near);
         assert_eq!(of(Kind::Missing, Some(Explanation::Moved)), Severity::Body);
         assert_eq!(of(Kind::Extra, Some(Explanation::Moved)), Severity::Added);
+        let failing = Severity::of(Part::Body, Kind::Errors, None, (200, 200));
+        assert_eq!(failing, Severity::Status);
         // Only one service fails: the body is no message of both.
         let failed = Severity::of(Part::Body, Kind::Value, None, (200, 500));
         assert_eq!(failed, Severity::Body);

@@ -204,6 +204,7 @@ pub(super) fn decoded(
     if legacy.is_empty() || candidate.is_empty() {
         return one_empty(legacy, candidate, out);
     }
+    let is_graphql = scope.graphql || declared.iter().any(|side| side.is_graphql);
     let structured = Structured {
         bodies: [legacy, candidate],
         declared,
@@ -212,6 +213,7 @@ pub(super) fn decoded(
         scratch,
     };
     match [declared[0].kind, declared[1].kind] {
+        [Some(BodyKind::Json), Some(BodyKind::Json)] if is_graphql => structured.graphql(),
         [Some(BodyKind::Json), Some(BodyKind::Json)] => structured.json(Layout::Document, true),
         [Some(BodyKind::JsonLines), Some(BodyKind::JsonLines)] => {
             structured.json(Layout::Lines, true)

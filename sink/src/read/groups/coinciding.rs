@@ -92,7 +92,7 @@ fn telling<'a>(
         Part::Trailer => 2,
     };
     let kind = match group.kind {
-        Kind::Decode => 0,
+        Kind::Decode | Kind::Errors => 0,
         Kind::Type | Kind::Value | Kind::Order | Kind::DuplicateKey => 1,
         Kind::Missing => 2,
         Kind::Extra => 3,
