@@ -22,6 +22,7 @@ use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Side, Tolerated
 use crate::charset;
 use crate::collect::{Collector, Flow, Stop};
 use crate::grpc;
+use crate::grpc::web::Invalid;
 use crate::headers::{self, FieldComparison};
 use crate::json;
 use crate::limits::Limits;
@@ -316,41 +317,96 @@ fn answers(
     scratch: &mut json::Scratch,
 ) -> Flow {
     status(pair, scope, out)?;
-    let grpc = grpc::are_both(pair.legacy, pair.candidate);
-    let [legacy, candidate] = [pair.legacy, pair.candidate].map(|answer| {
-        if grpc {
-            grpc::parts(answer)
-        } else {
-            grpc::plain(answer)
-        }
+    if !grpc::are_both(pair.legacy, pair.candidate) {
+        let [legacy, candidate] = [pair.legacy, pair.candidate].map(grpc::plain);
+        fields(pair, &legacy, &candidate, scope, out)?;
+        return body::compare(pair, scope, out, scratch);
+    }
+    let limit = out.limits.decoded_bytes;
+    let [one, two] = [pair.legacy, pair.candidate].map(|answer| {
+        let read = grpc::web::as_grpc(answer, limit);
+        read.transpose()
     });
+    let (one, two) = match (one, two) {
+        (Ok(one), Ok(two)) => (one, two),
+        (Ok(_), Err(Invalid::Broken(problem))) => {
+            header(
+                pair,
+                &pair.legacy.headers,
+                &pair.candidate.headers,
+                scope,
+                out,
+            )?;
+            return body::one_broken(pair, [None, Some(problem)], scope, out);
+        }
+        (Err(Invalid::Broken(problem)), Ok(_)) => {
+            header(
+                pair,
+                &pair.legacy.headers,
+                &pair.candidate.headers,
+                scope,
+                out,
+            )?;
+            return body::one_broken(pair, [Some(problem), None], scope, out);
+        }
+        // As bytes both can be compared, and what is wrong with an encoding is told there.
+        _ => (None, None),
+    };
+    let pair = AnswerPair {
+        legacy: one.as_ref().unwrap_or(pair.legacy),
+        candidate: two.as_ref().unwrap_or(pair.candidate),
+        ..*pair
+    };
+    let [legacy, candidate] = [pair.legacy, pair.candidate].map(grpc::parts);
+    fields(&pair, &legacy, &candidate, scope, out)?;
+    body::compare(&pair, scope, out, scratch)
+}
+
+/// Compares header and trailer fields.
+fn fields(
+    pair: &AnswerPair<'_>,
+    legacy: &grpc::Parts<'_>,
+    candidate: &grpc::Parts<'_>,
+    scope: &Scope,
+    out: &mut Collector<'_>,
+) -> Flow {
+    header(pair, &legacy.0, &candidate.0, scope, out)?;
+    let ended = trailers_are_known(pair.legacy) && trailers_are_known(pair.candidate);
+    if !ended || (legacy.1.is_empty() && candidate.1.is_empty()) {
+        return Flow::Continue(());
+    }
+    headers::compare(FieldComparison {
+        part: Part::Trailer,
+        legacy: &legacy.1,
+        candidate: &candidate.1,
+        request: None,
+        for_body: false,
+        apart: None,
+        scope,
+        out,
+        connections: None,
+    })
+}
+
+fn header(
+    pair: &AnswerPair<'_>,
+    legacy: &FieldLines,
+    candidate: &FieldLines,
+    scope: &Scope,
+    out: &mut Collector<'_>,
+) -> Flow {
     let apart = pair.legacy.elapsed.max(pair.candidate.elapsed);
     headers::compare(FieldComparison {
         part: Part::Header,
-        legacy: &legacy.0,
-        candidate: &candidate.0,
+        legacy,
+        candidate,
         request: pair.request,
         for_body: *pair.method == Method::HEAD,
         apart: pair.asked_together.then_some(apart),
         scope,
         out,
         connections: None,
-    })?;
-    let ended = trailers_are_known(pair.legacy) && trailers_are_known(pair.candidate);
-    if ended && !(legacy.1.is_empty() && candidate.1.is_empty()) {
-        headers::compare(FieldComparison {
-            part: Part::Trailer,
-            legacy: &legacy.1,
-            candidate: &candidate.1,
-            request: None,
-            for_body: false,
-            apart: None,
-            scope,
-            out,
-            connections: None,
-        })?;
-    }
-    body::compare(pair, scope, out, scratch)
+    })
 }
 
 /// Whether the trailers are known, or are known to be absent.
