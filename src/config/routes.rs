@@ -167,6 +167,14 @@ impl Layers {
             let Some(wanted) = entry.config.route.as_deref() else {
                 continue;
             };
+            // What is no route at all is reported with the other mistakes of the rule.
+            let (Ok(rule), Ok(label)) = (
+                RouteRule::parse(wanted, RoutePolicy::default()),
+                label_of_requests(routes, wanted),
+            ) else {
+                continue;
+            };
+            let wanted = rule.label();
             if let Some((endpoint, _)) = split_operation(wanted) {
                 let is_of_it = |route: &&RouteRule| route.label() == endpoint;
                 if !routes
@@ -186,14 +194,6 @@ impl Layers {
                 }
                 continue;
             }
-            // What is no route at all is reported with the other mistakes of the rule.
-            let (Ok(rule), Ok(label)) = (
-                RouteRule::parse(wanted, RoutePolicy::default()),
-                label_of_requests(routes, wanted),
-            ) else {
-                continue;
-            };
-            let wanted = rule.label();
             let declared = routes.iter().any(|route| route.label() == wanted);
             if declared || label == wanted {
                 continue;

@@ -60,10 +60,10 @@ impl<'a> Edit<'a> {
         let applies = |rule: &&Rule| {
             // Behind this label are requests of many routes.
             counted.route == OTHER
-                || rule
-                    .route
-                    .as_deref()
-                    .is_none_or(|route| means(route, &counted.route))
+                || rule.route.as_deref().is_none_or(|route| {
+                    // Operations beyond a cap are counted as their endpoint.
+                    means(route, &counted.route) || means(&counted.route, route)
+                })
         };
         let before: Vec<(&Rule, &BTreeSet<String>)> = old
             .rules

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::recheck::RecheckEvent;
-use parity_schemas::route::Route;
+use parity_schemas::route::{Route, split_operation};
 use parity_schemas::verdict::Reason;
 
 use super::attributes::AttributeId;
@@ -159,12 +159,27 @@ impl OutcomeRecorder {
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
         }
-        let Some(number) = self.book.route_number(self.generation, route) else {
-            return count(&self.other);
+        let label = route.label();
+        let own = self
+            .book
+            .route_number(self.generation, label, route.is_configured());
+        let (label, number) = match (own, split_operation(label)) {
+            (Some(number), _) => (label, number),
+            // Clients choose the names of operations: those beyond the cap count for their endpoint, which is configured.
+            (None, Some((endpoint, _))) => {
+                if let Some(counters) = known.get(endpoint) {
+                    return count(counters);
+                }
+                match self.book.route_number(self.generation, endpoint, true) {
+                    Some(number) => (endpoint, number),
+                    None => return count(&self.other),
+                }
+            }
+            (None, None) => return count(&self.other),
         };
         let counters = Arc::new(RouteCounters::new(number, self.generation.rules));
         self.shard.add_route(Arc::clone(&counters));
         count(&counters);
-        known.insert(route.label().into(), counters);
+        known.insert(label.into(), counters);
     }
 }

@@ -117,7 +117,12 @@ impl Rules {
     /// Whether one of the rules may make a finding of a group equal.
     pub(crate) fn may_reach(&self, group: &GroupEvidence) -> bool {
         let may = |rule: &Rule| {
-            let of_route = rule.is_for(&group.route) || group.route == OTHER;
+            let of_route = rule.is_for(&group.route)
+                || group.route == OTHER
+                || rule
+                    .route
+                    .as_deref()
+                    .is_some_and(|own| means(&group.route, own));
             of_route && (rule.may_touch(group, true, true) || rule.may_pair_anew(group))
         };
         self.all.iter().any(may)
