@@ -362,12 +362,11 @@ impl Shortened {
             }
             self.text.extend_from_slice(tree.raw(key));
             self.text.push(b':');
-            let is_gone = match level.below(name) {
-                Some(below) => self.write(tree, key + 1, below),
-                None => {
-                    self.text.extend_from_slice(tree.raw(key + 1));
-                    false
-                }
+            let is_gone = if let Some(below) = level.below(name) {
+                self.write(tree, key + 1, below)
+            } else {
+                self.text.extend_from_slice(tree.raw(key + 1));
+                false
             };
             if is_gone {
                 some_out = true;

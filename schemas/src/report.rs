@@ -371,7 +371,7 @@ impl Member<'_> {
     pub fn severity(&self) -> Severity {
         Severity::of(
             self.part,
-            &self.pattern,
+            self.pattern,
             self.kind,
             self.hint(),
             self.codes(),

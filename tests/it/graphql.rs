@@ -107,7 +107,8 @@ fn operations_are_counted_apart_and_only_queries_reach_the_candidate() {
         "query Large {{ a(t: \"{}\") }}",
         "x".repeat(1 << 20)
     ));
-    let aliases: String = (0..10_000).map(|index| format!("a{index}: b ")).collect();
+    let aliases = (0..10_000).map(|index| format!("a{index}: b"));
+    let aliases = aliases.collect::<Vec<_>>().join(" ");
     query(&format!("query Many {{ {aliases} }}"));
     post(
         &mirror,

@@ -32,11 +32,10 @@ pub(super) fn allows_method(policy: &RoutePolicy, method: &Method) -> bool {
 /// no query, or cannot be read. A subscription has an answer without an end, and each one keeps a service busy.
 pub(super) fn allows_operation(policy: &RoutePolicy, method: &Method, access: Access) -> bool {
     match (access, policy.shadow) {
-        (Access::Streams, _) => false,
+        (Access::Streams, _) | (Access::Unknown | Access::Writes, None) => false,
         (_, Some(shadow)) => shadow,
         (Access::Reads, None) => policy.shadow_queries || allows_method(policy, method),
         (Access::Untold, None) => allows_method(policy, method),
-        (Access::Unknown | Access::Writes, None) => false,
     }
 }
 

@@ -203,7 +203,7 @@ impl<'t> Lexer<'t> {
 
     /// Skips a comment up to the end of its line.
     fn skip_comment(&mut self) -> Result<(), Unreadable> {
-        let rest = &self.text[self.at..];
+        let rest = self.text.get(self.at..).ok_or(Unreadable)?;
         let line = rest.split('\n').next().unwrap_or_default();
         let comment = line.strip_suffix('\r').unwrap_or(line);
         let is_doubtful = |sign: char| {

@@ -87,9 +87,7 @@ impl Rule {
         }
         // Elements are told as missing, extra or moved by what is equal in them, and so are values of repeated keys.
         let by_content = match kind {
-            Kind::Order | Kind::DuplicateKey => true,
-            // A rule within errors of the legacy may have made its list compared otherwise.
-            Kind::Errors => true,
+            Kind::Order | Kind::DuplicateKey | Kind::Errors => true,
             Kind::Missing | Kind::Extra => !place.is_member() && !place.is_root(),
             Kind::Value | Kind::Type | Kind::Decode => false,
         };
