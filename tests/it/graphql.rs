@@ -142,6 +142,9 @@ fn operations_are_counted_apart_and_only_queries_reach_the_candidate() {
         ]
     );
     assert_eq!(report.not_compared()["unsafe_method"], 9);
+    // Each is another question, although all have the same path.
+    let distinct = report.0["distinct_targets"].as_u64();
+    assert_eq!(distinct, Some(5), "{}", report.0);
     assert_eq!(
         report.groups(),
         [
