@@ -19,6 +19,12 @@ use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 /// What an error says of the program that failed, in its extensions.
 const STACK: &[u8] = b"stacktrace";
 
+/// Most errors of a response that are paired. No client shows more, and pairing takes memory for each; longer lists are
+/// compared in their order.
+const MAX_PAIRED: usize = 1_000;
+/// Most responses of a batch whose errors are looked at, for the same reason.
+const MAX_BATCH: usize = 1_000;
+
 /// Two answers, rewritten so that only what counts differs.
 pub(crate) struct Answers {
     /// The legacy's and the candidate's.
@@ -62,7 +68,7 @@ pub(crate) fn answers(bodies: [&[u8]; 2], depth: usize) -> Option<Answers> {
         [NodeKind::Object, NodeKind::Object] => vec![(String::new(), [ROOT; 2])],
         [NodeKind::Array, NodeKind::Array] => {
             let [one, two] = trees.map(|tree| tree.elements(ROOT));
-            let pairs = one.zip(two).enumerate();
+            let pairs = one.zip(two).take(MAX_BATCH).enumerate();
             pairs
                 .map(|(at, (one, two))| (format!("/{at}"), [one, two]))
                 .collect()
@@ -101,8 +107,14 @@ impl Answers {
             fails: one.is_empty() && !two.is_empty(),
             order: Vec::new(),
         };
-        if one.elements.is_empty() || two.elements.is_empty() {
-            self.responses.push(response);
+        let lengths = [one.elements.len(), two.elements.len()];
+        if lengths
+            .iter()
+            .any(|length| *length == 0 || *length > MAX_PAIRED)
+        {
+            if response.fails {
+                self.responses.push(response);
+            }
             return;
         }
         let (order, paired) = aligned([(trees[0], &one.elements), (trees[1], &two.elements)]);
@@ -225,13 +237,15 @@ fn aligned([one, two]: [(Tree<'_>, &Vec<u32>); 2]) -> (Vec<usize>, Vec<Option<us
     let mut partners: Vec<Option<usize>> = vec![None; one.1.len()];
     let mut taken = vec![false; two.1.len()];
     let names: [fn(Tree<'_>, u32) -> Vec<u8>; 3] = [
-        |tree, error| {
-            [
+        |tree, error| match member(tree, error, b"message") {
+            Some(_) => [
                 named(tree, error, b"message"),
                 named(tree, error, b"path"),
                 code(tree, error),
             ]
-            .join(&0)
+            .join(&0),
+            // No error as it should be.
+            None => tree.raw(error).to_vec(),
         },
         |tree, error| named(tree, error, b"path"),
         |_, _| Vec::new(),
@@ -392,3 +406,6 @@ fn changed(text: &[u8], changes: &[Change]) -> Vec<u8> {
     out.extend_from_slice(&text[at..]);
     out
 }
+
+#[cfg(test)]
+mod tests;
