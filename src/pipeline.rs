@@ -260,6 +260,14 @@ impl Observer for Observing {
         Receipt(self.recorder.received(route).number())
     }
 
+    fn begun(&self) -> Receipt {
+        Receipt(self.recorder.begun().number())
+    }
+
+    fn named(&self, route: &Arc<Route>) {
+        self.recorder.named(route);
+    }
+
     fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt) {
         self.recorder.not_compared(route, reason);
         self.recorder.settled(Epoch::from_number(receipt.0));

@@ -8,6 +8,7 @@
 //! decoded. Only if nothing else differs does a body that cannot be compared make the pair `not_compared`. The reason
 //! tells whether the candidate alone is to blame.
 
+mod answers;
 pub(crate) mod body;
 mod fields;
 
@@ -15,20 +16,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::Method;
-use parity_schemas::exchange::{Capture, Exchange, Omitted};
+use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Side, Tolerated, Verdict};
 
 use crate::charset;
 use crate::collect::{Collector, Flow, Stop};
-use crate::grpc;
-use crate::headers::{self, FieldComparison};
 use crate::json;
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
 use crate::message::{contradicts_itself, cut_short};
-use crate::rules::{Rules, Scope, ScopeCache};
+use crate::rules::{Rules, ScopeCache};
 
 /// The result for one pair, with its reasons.
 #[derive(Clone)]
@@ -76,6 +75,8 @@ pub struct AnswerPair<'a> {
 pub enum DocumentKind {
     /// By structure.
     Json,
+    /// An answer of GraphQL: as JSON, with its errors apart from its data.
+    Graphql,
     /// A JSON document on each line, by structure.
     JsonLines,
     /// By its data.
@@ -136,7 +137,7 @@ impl Comparator {
         let scope = self.scopes.get(&self.rules, pair.route, pair.time);
         let limits = self.limits;
         self.settle(&limits, false, |out, scratch| {
-            answers(&pair, &scope, out, scratch)
+            answers::compare(&pair, &scope, out, scratch)
         })
     }
 
@@ -145,7 +146,7 @@ impl Comparator {
         let scope = self.scopes.get(&self.rules, pair.route, pair.time);
         let limits = self.limits;
         self.settle(&limits, true, |out, scratch| {
-            answers(&pair, &scope, out, scratch)
+            answers::compare(&pair, &scope, out, scratch)
         })
     }
 
@@ -200,8 +201,9 @@ impl Comparator {
             decoded_bytes: usize::MAX,
             ..self.limits
         };
+        let is_graphql = kind == DocumentKind::Graphql;
         let kind = match kind {
-            DocumentKind::Json => BodyKind::Json,
+            DocumentKind::Json | DocumentKind::Graphql => BodyKind::Json,
             DocumentKind::JsonLines => BodyKind::JsonLines,
             DocumentKind::Yaml => BodyKind::Yaml,
             DocumentKind::Xml => BodyKind::Xml,
@@ -209,7 +211,11 @@ impl Comparator {
             DocumentKind::Text => BodyKind::Text,
             DocumentKind::Bytes => BodyKind::Bytes,
         };
-        let declared = [Declared::only(kind), Declared::only(kind)];
+        let declare = || Declared {
+            is_graphql,
+            ..Declared::only(kind)
+        };
+        let declared = [declare(), declare()];
         let texts = [legacy, candidate].map(|document| {
             let charset = declared[0].charset_of(document);
             charset::to_utf8(Cow::Borrowed(document), charset.as_deref())
@@ -301,78 +307,6 @@ impl Comparator {
             tolerated: out.tolerated,
         }
     }
-}
-
-fn answers(
-    pair: &AnswerPair<'_>,
-    scope: &Scope,
-    out: &mut Collector<'_>,
-    scratch: &mut json::Scratch,
-) -> Flow {
-    status(pair, scope, out)?;
-    let grpc = grpc::are_both(pair.legacy, pair.candidate);
-    let [legacy, candidate] = [pair.legacy, pair.candidate].map(|answer| {
-        if grpc {
-            grpc::parts(answer)
-        } else {
-            grpc::plain(answer)
-        }
-    });
-    let apart = pair.legacy.elapsed.max(pair.candidate.elapsed);
-    headers::compare(FieldComparison {
-        part: Part::Header,
-        legacy: &legacy.0,
-        candidate: &candidate.0,
-        request: pair.request,
-        for_body: *pair.method == Method::HEAD,
-        apart: pair.asked_together.then_some(apart),
-        scope,
-        out,
-        connections: None,
-    })?;
-    let ended = trailers_are_known(pair.legacy) && trailers_are_known(pair.candidate);
-    if ended && !(legacy.1.is_empty() && candidate.1.is_empty()) {
-        headers::compare(FieldComparison {
-            part: Part::Trailer,
-            legacy: &legacy.1,
-            candidate: &candidate.1,
-            request: None,
-            for_body: false,
-            apart: None,
-            scope,
-            out,
-            connections: None,
-        })?;
-    }
-    body::compare(pair, scope, out, scratch)
-}
-
-/// Whether the trailers are known, or are known to be absent.
-fn trailers_are_known(answer: &Capture) -> bool {
-    let body_came = matches!(answer.body.omission(), None | Some(Omitted::LetGo { .. }));
-    body_came || answer.trailers.is_some()
-}
-
-fn status(pair: &AnswerPair<'_>, scope: &Scope, out: &mut Collector<'_>) -> Flow {
-    let (legacy, candidate) = (pair.legacy.status, pair.candidate.status);
-    if legacy == candidate {
-        return Flow::Continue(());
-    }
-    if let Some(rule) = scope.status.first() {
-        out.excused(*rule, Part::Status, String::new);
-        return Flow::Continue(());
-    }
-    out.finding(|_| Finding {
-        part: Part::Status,
-        path: String::new(),
-        candidate_path: None,
-        pattern: String::new(),
-        kind: Kind::Value,
-        legacy: Side::value(legacy.to_string()),
-        candidate: Side::value(candidate.to_string()),
-        explanation: None,
-        text_diff: None,
-    })
 }
 
 /// Ends the comparison without a verdict, unless a difference is already proven.

@@ -2,7 +2,9 @@
 //!
 //! A message follows five bytes: whether it is compressed, and its length. Compression is not a property of the answer,
 //! so messages are compared decompressed. The status is in the trailers, or in the header if there is no message
-//! ("Trailers-Only"); where it is makes no difference either.
+//! ("Trailers-Only"); where it is makes no difference either. gRPC-Web ([`web`]) is turned into gRPC first.
+
+pub(crate) mod web;
 
 use std::borrow::Cow;
 
@@ -26,11 +28,11 @@ const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 /// Header and trailer fields, with the status in the trailers.
 pub(crate) type Parts<'a> = (Cow<'a, FieldLines>, Cow<'a, FieldLines>);
 
-/// Whether both answers are gRPC.
+/// Whether both answers are gRPC, of either form.
 pub(crate) fn are_both(legacy: &Capture, candidate: &Capture) -> bool {
     [legacy, candidate]
         .into_iter()
-        .all(|answer| media::is_grpc(&answer.headers))
+        .all(|answer| media::is_any_grpc(&answer.headers))
 }
 
 /// The fields of an answer as received.
@@ -118,7 +120,11 @@ pub(crate) fn json_message(headers: &FieldLines, body: &[u8], limit: usize) -> O
     if !media::is_grpc_json(headers) {
         return None;
     }
-    let messages = unframe(body, &decode::listed(headers, &ENCODING), limit).ok()??;
+    let frames = match media::grpc_web(headers) {
+        Some(_) => Cow::Owned(web::frames(body, headers, limit)?),
+        None => Cow::Borrowed(body),
+    };
+    let messages = unframe(&frames, &decode::listed(headers, &ENCODING), limit).ok()??;
     <[Vec<u8>; 1]>::try_from(messages)
         .ok()
         .map(|[message]| message)

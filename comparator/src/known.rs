@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use parity_schemas::evidence::{Bound, Evidence, Thresholds};
 use parity_schemas::known::{KnownEntry, KnownGroup, KnownRoute, KnownState, KnownUse};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::route::OTHER;
+use parity_schemas::route::{self, OTHER};
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 
@@ -120,7 +120,10 @@ fn entry_of(
 
 /// Whether an entry without fingerprints means a group.
 fn means(entry: &KnownEntry, route: &str, group: &Group) -> bool {
-    entry.route.as_deref().is_none_or(|own| own == route)
+    entry
+        .route
+        .as_deref()
+        .is_none_or(|own| route::means(own, route))
         && entry.part.is_none_or(|own| own == group.part)
         && entry.kind.is_none_or(|own| own == group.kind)
         && entry

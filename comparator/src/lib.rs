@@ -29,6 +29,7 @@ mod events;
 mod explain;
 pub mod fingerprint;
 mod form;
+mod graphql;
 pub mod groups;
 mod grpc;
 mod headers;

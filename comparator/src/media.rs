@@ -24,6 +24,14 @@ pub(crate) enum BodyKind {
     Bytes,
 }
 
+/// The two forms of gRPC-Web.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrpcWeb {
+    Binary,
+    /// In base64.
+    Text,
+}
+
 /// What the header fields declare about a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Declared {
@@ -35,6 +43,8 @@ pub(crate) struct Declared {
     pub(crate) says_charset: bool,
     /// Whether the first line of a table is names, so that columns may be read by them.
     pub(crate) says_header: bool,
+    /// Whether it is the JSON of a GraphQL answer by its own type. Most answers have the type of any JSON.
+    pub(crate) is_graphql: bool,
     /// The boundary of a multipart body.
     pub(crate) boundary: Option<String>,
 }
@@ -76,6 +86,7 @@ impl Declared {
             charset,
             says_charset,
             says_header: media.names_columns(),
+            is_graphql: media.essence == "application/graphql-response+json",
             boundary: parameter("boundary"),
         }
     }
@@ -126,10 +137,25 @@ impl MediaType {
             || self.essence.ends_with("+json")
     }
 
-    /// gRPC over HTTP/2. gRPC-Web has another framing.
+    /// gRPC over HTTP/2.
     fn is_grpc(&self) -> bool {
+        self.begins("application/grpc")
+    }
+
+    fn grpc_web(&self) -> Option<GrpcWeb> {
+        if self.begins("application/grpc-web") {
+            Some(GrpcWeb::Binary)
+        } else if self.begins("application/grpc-web-text") {
+            Some(GrpcWeb::Text)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it is this type, with or without the format of its messages.
+    fn begins(&self, essence: &str) -> bool {
         self.essence
-            .strip_prefix("application/grpc")
+            .strip_prefix(essence)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
     }
 
@@ -146,7 +172,7 @@ impl MediaType {
 
     pub(crate) fn kind(&self) -> BodyKind {
         let essence = self.essence.as_str();
-        if self.is_grpc() {
+        if self.is_grpc() || self.grpc_web().is_some() {
             // Whatever its messages are, each follows a prefix of bytes.
             return BodyKind::Bytes;
         }
@@ -206,24 +232,29 @@ impl MediaType {
     }
 }
 
-/// Whether an answer is gRPC.
-pub(crate) fn is_grpc(headers: &FieldLines) -> bool {
-    // The check by prefix is cheap, and most answers are not gRPC.
-    headers.get(&CONTENT_TYPE).is_some_and(|value| {
-        const START: &[u8] = b"application/grpc";
-        let value = value.as_bytes();
-        value
-            .get(..START.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(START))
-            && MediaType::parse(&String::from_utf8_lossy(value)).is_grpc()
-    })
+/// The type of a body that could be gRPC. The check by prefix is cheap, and most answers are not gRPC.
+fn of_grpc(headers: &FieldLines) -> Option<MediaType> {
+    const START: &[u8] = b"application/grpc";
+    let value = headers.get(&CONTENT_TYPE)?.as_bytes();
+    let start = value.get(..START.len())?;
+    start
+        .eq_ignore_ascii_case(START)
+        .then(|| MediaType::parse(&String::from_utf8_lossy(value)))
 }
 
-/// Whether the messages of a gRPC answer are JSON.
+/// Whether an answer is gRPC or gRPC-Web.
+pub(crate) fn is_any_grpc(headers: &FieldLines) -> bool {
+    of_grpc(headers).is_some_and(|media| media.is_grpc() || media.grpc_web().is_some())
+}
+
+/// Whether and how an answer is gRPC-Web.
+pub(crate) fn grpc_web(headers: &FieldLines) -> Option<GrpcWeb> {
+    of_grpc(headers)?.grpc_web()
+}
+
+/// Whether the messages of a gRPC answer of either form are JSON.
 pub(crate) fn is_grpc_json(headers: &FieldLines) -> bool {
-    headers
-        .get(&CONTENT_TYPE)
-        .is_some_and(|value| MediaType::parse(&value.lossy()).essence == "application/grpc+json")
+    is_any_grpc(headers) && of_grpc(headers).is_some_and(|media| media.essence.ends_with("+json"))
 }
 
 #[cfg(test)]
@@ -276,6 +307,9 @@ mod tests {
             ("application/yaml", BodyKind::Yaml),
             ("application/octet-stream", BodyKind::Bytes),
             ("image/png", BodyKind::Bytes),
+            ("application/grpc-web+json", BodyKind::Bytes),
+            ("application/grpc-web-text", BodyKind::Bytes),
+            ("application/grpc-website+json", BodyKind::Json),
             ("application/x-ndjson", BodyKind::JsonLines),
             ("text/event-stream; charset=utf-8", BodyKind::Events),
             ("multipart/mixed; boundary=x", BodyKind::Multipart),

@@ -1,7 +1,7 @@
 //! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, optionally `rules.toml`, the name of
 //! a `profile`, and `route`, and in `expected.json` the document that `parity diff --output json` must print.
 //!
-//! The extension tells how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route`
+//! The extension tells how the two are compared: `json`, `graphql`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route`
 //! holds the label of the route, whose first word is the method; `GET /` without it. `request` holds the value of the
 //! request's `Accept-Encoding`, or nothing if it has none; without the file the request is not known. With `UPDATE_CASES=1`
 //! the expected documents are rewritten, to be reviewed in the diff before they are committed.
@@ -165,6 +165,7 @@ impl Pair {
                 return self.compare_answers(&mut comparator, &read(legacy), &read(candidate));
             }
             "json" => DocumentKind::Json,
+            "graphql" => DocumentKind::Graphql,
             "ndjson" => DocumentKind::JsonLines,
             "yaml" => DocumentKind::Yaml,
             "xml" => DocumentKind::Xml,
@@ -177,6 +178,7 @@ impl Pair {
         // The same two texts as the bodies of answers must give the same result.
         let media_type = match kind {
             DocumentKind::Json => "application/json",
+            DocumentKind::Graphql => "application/graphql-response+json",
             DocumentKind::JsonLines => "application/x-ndjson",
             DocumentKind::Yaml => "application/yaml",
             DocumentKind::Xml => "application/xml",
@@ -295,7 +297,9 @@ fn time(text: &str) -> Timestamp {
 
 /// A side's bytes and the extension of its file.
 fn side(case: &Path, name: &str) -> (Vec<u8>, String) {
-    for extension in ["json", "ndjson", "yaml", "xml", "csv", "txt", "bin", "http"] {
+    for extension in [
+        "json", "graphql", "ndjson", "yaml", "xml", "csv", "txt", "bin", "http",
+    ] {
         if let Ok(bytes) = fs::read(case.join(name).with_extension(extension)) {
             return (bytes, extension.to_owned());
         }

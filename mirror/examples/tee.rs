@@ -42,6 +42,14 @@ impl Observer for Counter {
         Receipt::default()
     }
 
+    fn begun(&self) -> Receipt {
+        Receipt::default()
+    }
+
+    fn named(&self, _: &Arc<Route>) {
+        self.0.received.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
         self.0.not_compared[reason.index()].fetch_add(1, Ordering::Relaxed);
     }

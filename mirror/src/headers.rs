@@ -197,10 +197,19 @@ pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     is_media(headers, b"text/event-stream")
 }
 
-/// Whether a message is gRPC: `application/grpc`, with or without `+proto` and the like. gRPC-Web has its own framing
-/// and is treated as any other body.
+/// Whether a message is gRPC over HTTP/2: `application/grpc`, with or without `+proto` and the like.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     is_media(headers, b"application/grpc")
+}
+
+/// Whether a message is gRPC-Web, which any version of HTTP carries.
+pub(crate) fn is_grpc_web(headers: &HeaderMap) -> bool {
+    is_media(headers, b"application/grpc-web")
+}
+
+/// Whether a message is gRPC-Web in base64.
+pub(crate) fn is_grpc_web_text(headers: &HeaderMap) -> bool {
+    is_media(headers, b"application/grpc-web-text")
 }
 
 fn is_media(headers: &HeaderMap, wanted: &[u8]) -> bool {

@@ -25,6 +25,7 @@ pub mod extent;
 pub mod field_share;
 pub mod fields;
 pub mod framing;
+pub mod graphql;
 pub mod histogram;
 pub mod id;
 pub mod ident;

@@ -373,7 +373,13 @@ impl Member<'_> {
 
     /// How grave it is.
     pub fn severity(&self) -> Severity {
-        Severity::of(self.part, self.kind, self.hint(), self.codes())
+        Severity::of(
+            self.part,
+            self.pattern,
+            self.kind,
+            self.hint(),
+            self.codes(),
+        )
     }
 }
 

@@ -6,6 +6,7 @@
 //! How many different routes may be *counted* is a limit of the tally, not of this module.
 
 mod foreign;
+mod operations;
 mod reach;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use http::Method;
 use crate::ident::is_value_in_path;
 use crate::secret::{Trail, is_secret_name};
 
+pub use operations::{OperationRoutes, means, split_operation};
 pub use reach::label_of_requests;
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
@@ -46,6 +48,10 @@ pub struct RoutePolicy {
     /// Whether both services may be asked again when their answers differ, whatever the method (`true`), or never
     /// (`false`).
     pub recheck: Option<bool>,
+    /// Whether they are GraphQL: counted by operation, and their errors compared apart from their data.
+    pub graphql: bool,
+    /// Whether GraphQL requests that only read are shadowed, whatever their method.
+    pub shadow_queries: bool,
 }
 
 impl Route {

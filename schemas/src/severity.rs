@@ -14,8 +14,9 @@ vocabulary! {
     /// How grave a difference is, the gravest first.
     #[derive(Default)]
     Severity as "severity" {
-        /// The services give different status codes.
-        Status = "status" => "another status code",
+        /// The services give different status codes, of HTTP or gRPC, or only the candidate fails by what GraphQL has in their
+        /// place.
+        Status = "status" => "another status code, of HTTP or gRPC, or GraphQL errors that only the candidate has",
         /// Something in the body is lost, or has another value that no explanation makes similar.
         #[default]
         Body = "body" => "another value in the body without an explanation, or something is lost",
@@ -32,11 +33,15 @@ vocabulary! {
     }
 }
 
+/// The trailer that has the status of a gRPC call, whose HTTP status is always 200.
+const GRPC_STATUS: &str = "grpc-status";
+
 impl Severity {
-    /// Of a difference with these status codes of legacy and candidate. The explanation must be one that nothing speaks
-    /// against.
+    /// Of a difference at this pattern, with these status codes of legacy and candidate. The explanation must be one that
+    /// nothing speaks against.
     pub fn of(
         part: Part,
+        pattern: &str,
         kind: Kind,
         explanation: Option<Explanation>,
         (legacy_status, candidate_status): (u16, u16),
@@ -47,7 +52,8 @@ impl Severity {
             // A client that expects a text does not read a number, even if both mean the same.
             (Some(explanation), _, Kind::Value) if explanation.is_spelling() => Self::Format,
             (Some(_), ..) | (None, Part::Body, Kind::Order) => Self::Near,
-            (None, Part::Status, _) => Self::Status,
+            (None, Part::Status, _) | (None, Part::Body, Kind::Errors) => Self::Status,
+            (None, Part::Trailer, _) if pattern == GRPC_STATUS => Self::Status,
             (None, Part::Header | Part::Trailer, _) => Self::Header,
             (None, Part::Body, Kind::Extra) => Self::Added,
             (None, Part::Body, _) if legacy_status.min(candidate_status) >= 400 => Self::Error,
@@ -72,7 +78,7 @@ mod tests {
             (Part::Body, Kind::Value, Some(Explanation::SameInstant), 200),
         ];
         let told = ordered.map(|(part, kind, explanation, code)| {
-            Severity::of(part, kind, explanation, (code, code))
+            Severity::of(part, "/a", kind, explanation, (code, code))
         });
         assert_eq!(told.as_slice(), Severity::ALL);
         assert!(told.is_sorted());
@@ -80,7 +86,7 @@ mod tests {
 
     #[test]
     fn lost_fields_and_other_types_are_never_mere_spelling() {
-        let of = |kind, explanation| Severity::of(Part::Body, kind, explanation, (200, 200));
+        let of = |kind, explanation| Severity::of(Part::Body, "/a", kind, explanation, (200, 200));
         for kind in [Kind::Missing, Kind::Type, Kind::DuplicateKey, Kind::Decode] {
             assert_eq!(of(kind, None), Severity::Body, "{kind}");
         }
@@ -89,8 +95,13 @@ mod tests {
         assert_eq!(of(Kind::Type, instant), Severity::Near);
         assert_eq!(of(Kind::Missing, Some(Explanation::Moved)), Severity::Body);
         assert_eq!(of(Kind::Extra, Some(Explanation::Moved)), Severity::Added);
+        let failing = Severity::of(Part::Body, "/errors", Kind::Errors, None, (200, 200));
+        assert_eq!(failing, Severity::Status);
+        let of_trailer = |name| Severity::of(Part::Trailer, name, Kind::Value, None, (200, 200));
+        assert_eq!(of_trailer("grpc-status"), Severity::Status);
+        assert_eq!(of_trailer("grpc-message"), Severity::Header);
         // Only one service fails: the body is no message of both.
-        let failed = Severity::of(Part::Body, Kind::Value, None, (200, 500));
+        let failed = Severity::of(Part::Body, "/a", Kind::Value, None, (200, 500));
         assert_eq!(failed, Severity::Body);
     }
 }

@@ -136,6 +136,12 @@ pub struct RouteCoverage {
     /// Whether they may be asked again whatever their method, or never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recheck: Option<bool>,
+    /// Whether they are GraphQL, counted by operation.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub graphql: bool,
+    /// Whether GraphQL requests that only read are shadowed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shadow_queries: bool,
 }
 
 /// Under which terms requests of one identity were counted; there is one of these for each change.

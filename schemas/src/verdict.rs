@@ -73,6 +73,8 @@ vocabulary! {
         DuplicateKey = "duplicate_key" => "has a key twice",
         /// One side is not what it claims to be.
         Decode = "decode" => "is not what it claims to be",
+        /// The candidate's GraphQL answer has errors, and the legacy's has none.
+        Errors = "errors" => "says that the candidate failed: GraphQL errors where the legacy has none",
     }
 }
 

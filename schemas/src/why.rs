@@ -21,6 +21,10 @@ vocabulary! {
         EqualString = "equal_string" => "the same text, escaped in another way",
         /// Only one of two texts ends with a newline.
         FinalNewline = "final_newline" => "a newline at the very end",
+        /// The same errors of a GraphQL answer in another order.
+        ErrorOrder = "error_order" => "the order of GraphQL errors, which is chance",
+        /// Where in the text of the request, or in the program, a GraphQL error arose.
+        ErrorPlace = "error_place" => "locations and stack traces of a GraphQL error",
     }
 }
 

@@ -35,7 +35,6 @@ use std::time::Duration;
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
-use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
 use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
@@ -358,9 +357,13 @@ impl TallyBook {
 
     /// The number of a route; `None` when it counts under [`OTHER`]. Configured routes always get a number, however
     /// many other routes clients have requested.
-    fn route_number(&self, generation: GenerationId, route: &Route) -> Option<u32> {
-        let label = route.label();
-        let most = if route.is_configured() {
+    fn route_number(
+        &self,
+        generation: GenerationId,
+        label: &str,
+        is_configured: bool,
+    ) -> Option<u32> {
+        let most = if is_configured {
             usize::MAX
         } else {
             self.config.max_routes

@@ -12,6 +12,8 @@ use super::flags::{Flags, OfDiff};
 pub(crate) enum DiffKind {
     /// By structure, numbers as exact decimals.
     Json,
+    /// An answer of GraphQL: as JSON, with its errors apart from its data.
+    Graphql,
     /// A JSON document on each line.
     Ndjson,
     /// As data.

@@ -72,6 +72,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     };
     let (comparison, bodies) = match kind {
         DiffKind::Json => compare(DocumentKind::Json),
+        DiffKind::Graphql => compare(DocumentKind::Graphql),
         DiffKind::Ndjson => compare(DocumentKind::JsonLines),
         DiffKind::Yaml => compare(DocumentKind::Yaml),
         DiffKind::Xml => compare(DocumentKind::Xml),

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use parity_schemas::route::{RouteError, RoutePolicy, RouteRule, label_of_requests};
+use parity_schemas::route::{
+    RouteError, RoutePolicy, RouteRule, label_of_requests, split_operation,
+};
 
 use super::Layers;
 use super::file::TableEntry;
@@ -64,7 +66,10 @@ impl Layers {
             shadow: self.route_value(entry, &route::SHADOW, value::switch),
             sample: self.route_value(entry, &route::SAMPLE, value::share),
             recheck: self.route_value(entry, &route::RECHECK, value::switch),
+            graphql: self.route_switch(entry, &route::GRAPHQL),
+            shadow_queries: self.route_switch(entry, &route::SHADOW_QUERIES),
         };
+        self.look_at_queries(entry, &policy, wanted);
         let problem = |error| {
             let origin = entry.origin_of(&route::MATCH);
             Problem::new(origin, format!("match: {error}"))
@@ -72,6 +77,42 @@ impl Layers {
         RouteRule::parse(wanted, policy)
             .map_err(|error| self.problems.push(problem(error)))
             .ok()
+    }
+
+    fn route_switch(&mut self, route: &TableEntry, key: &EntryKey) -> bool {
+        self.route_value(route, key, value::switch) == Some(true)
+    }
+
+    /// Reports what a [[route]] says of GraphQL that can never apply.
+    fn look_at_queries(&mut self, entry: &TableEntry, policy: &RoutePolicy, wanted: &str) {
+        let mut wrong = |key: &EntryKey, message: &str, hint: &str| {
+            let problem = Problem::new(entry.origin_of(key), format!("{}: {message}", key.name));
+            self.problems.push(problem.hint(hint));
+        };
+        if policy.shadow_queries && !policy.graphql {
+            wrong(
+                &route::SHADOW_QUERIES,
+                "whether a request is a query is only read where graphql = true",
+                "write `graphql = true` beside it",
+            );
+        } else if policy.shadow_queries && policy.shadow.is_some() {
+            wrong(
+                &route::SHADOW_QUERIES,
+                "has no effect beside `shadow`, which decides for all operations",
+                "keep one of them: shadow = true sends mutations, too",
+            );
+        }
+        let method = wanted.split_whitespace().next().unwrap_or_default();
+        let has_operations = ["*", "GET", "HEAD", "POST"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(method));
+        if policy.graphql && !has_operations {
+            wrong(
+                &route::GRAPHQL,
+                &format!("GraphQL has no requests with {method}"),
+                "match POST, GET, or `*` for both",
+            );
+        }
     }
 
     /// Reads a key of a [[route]] that is not text.
@@ -134,6 +175,25 @@ impl Layers {
                 continue;
             };
             let wanted = rule.label();
+            if let Some((endpoint, _)) = split_operation(wanted) {
+                let is_of_it = |route: &&RouteRule| route.label() == endpoint;
+                if !routes
+                    .iter()
+                    .find(is_of_it)
+                    .is_some_and(|route| route.policy().graphql)
+                {
+                    let message = format!(
+                        "rule `{}`: no request has the route `{wanted}`: operations are only told apart on a GraphQL endpoint",
+                        entry.config.id
+                    );
+                    let hint = format!(
+                        "declare a [[route]] with `match = \"{endpoint}\"` and `graphql = true`"
+                    );
+                    let problem = Problem::new(entry.origin_of("route"), message).hint(hint);
+                    self.problems.push(problem);
+                }
+                continue;
+            }
             let declared = routes.iter().any(|route| route.label() == wanted);
             if declared || label == wanted {
                 continue;

@@ -11,7 +11,7 @@ use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record;
-use parity_schemas::route::Route;
+use parity_schemas::route::{Route, split_operation};
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_sink::tally::{Elapsed, TargetHash, TargetKey};
@@ -253,12 +253,14 @@ impl Comparing {
         true
     }
 
-    /// The keyed hash of what the request asks for.
+    /// The keyed hash of what the request asks for. All operations of GraphQL have one path, so there the body counts, too.
     fn target(&self, exchange: &Exchange) -> TargetHash {
-        let request = &exchange.request;
-        self.context
-            .target_key
-            .hash(request.method.as_str(), &request.target)
+        let (request, key) = (&exchange.request, &self.context.target_key);
+        let (method, target) = (request.method.as_str(), &request.target);
+        if split_operation(exchange.route.label()).is_some() && !request.body.is_empty() {
+            return key.hash_with_body(method, target, &request.body.contiguous());
+        }
+        key.hash(method, target)
     }
 
     /// The fields of the legacy's answer, if the exchange is one of those whose fields are counted.

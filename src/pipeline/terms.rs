@@ -19,6 +19,8 @@ pub(super) fn terms(settings: &MirrorSettings) -> Terms {
         shadow: route.policy().shadow,
         sample: route.policy().sample,
         recheck: route.policy().recheck,
+        graphql: route.policy().graphql,
+        shadow_queries: route.policy().shadow_queries,
     });
     let coverage = Coverage {
         sample: policy.sampling.share,

@@ -111,3 +111,52 @@ fn a_placeholder_as_other_routers_write_it_is_refused_with_ours() {
         ],
     );
 }
+
+#[test]
+fn what_can_never_apply_to_graphql_is_refused() {
+    let endpoint = "[[route]]\nmatch = \"POST /graphql\"\n";
+    for (text, words) in [
+        (
+            format!("{endpoint}shadow_queries = true\n"),
+            [
+                "parity.toml:6:1: shadow_queries: whether a request is a query is only read where graphql = true",
+                "write `graphql = true` beside it",
+            ],
+        ),
+        (
+            format!("{endpoint}graphql = true\nshadow_queries = true\nshadow = false\n"),
+            [
+                "parity.toml:7:1: shadow_queries: has no effect beside `shadow`",
+                "shadow = true sends mutations, too",
+            ],
+        ),
+        (
+            "[[route]]\nmatch = \"PUT /graphql\"\ngraphql = true\n".to_owned(),
+            [
+                "parity.toml:6:1: graphql: GraphQL has no requests with PUT",
+                "match POST, GET, or `*` for both",
+            ],
+        ),
+        (
+            format!("{endpoint}graphql = \"sometimes\"\n"),
+            ["parity.toml:6:1: graphql: `sometimes`", ""],
+        ),
+        (
+            endpoint.to_owned() + &rule_for("POST /graphql query Orders"),
+            [
+                "parity.toml:8:1: rule `any`: no request has the route `POST /graphql query Orders`",
+                "`match = \"POST /graphql\"` and `graphql = true`",
+            ],
+        ),
+    ] {
+        refused(&format!("{UPSTREAMS}{text}"), &words);
+    }
+    let place = Place::new();
+    let fine = format!(
+        "{UPSTREAMS}{endpoint}graphql = true\nshadow_queries = true\n{}",
+        rule_for("POST /graphql query Orders")
+    );
+    place.write("parity.toml", &fine);
+    let ended = place.run(&["config", "check"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+}

@@ -34,6 +34,8 @@ mod downloads;
 mod equal_errors;
 mod faults;
 mod floods;
+mod graphql;
+mod grpc_web;
 mod isolation;
 mod judges;
 mod known;

@@ -107,6 +107,27 @@ pub(super) fn compare(
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
 }
 
+/// Two bodies of which clients cannot read one, for this reason, by a framing that both claim.
+pub(super) fn one_broken(
+    pair: &AnswerPair<'_>,
+    problems: [Option<&'static str>; 2],
+    scope: &Scope,
+    out: &mut Collector<'_>,
+) -> Flow {
+    if let Some(rule) = scope.ignores_body {
+        out.excused(rule, Part::Body, String::new);
+        return Flow::Continue(());
+    }
+    let answers = [pair.legacy, pair.candidate];
+    out.finding(|limits| {
+        let [legacy, candidate] = [0, 1].map(|side| match problems[side] {
+            Some(problem) => unread(problem.into(), None, limits),
+            None => Side::Bytes(digest(&answers[side].body.contiguous())),
+        });
+        finding(Kind::Decode, legacy, candidate, None)
+    })
+}
+
 /// Whether the same bytes of two answers are not the same parts.
 fn is_parted_otherwise(pair: &AnswerPair<'_>) -> bool {
     let [legacy, candidate] = [pair.legacy, pair.candidate].map(|answer| &answer.headers);
@@ -204,6 +225,7 @@ pub(super) fn decoded(
     if legacy.is_empty() || candidate.is_empty() {
         return one_empty(legacy, candidate, out);
     }
+    let is_graphql = scope.graphql || declared.iter().any(|side| side.is_graphql);
     let structured = Structured {
         bodies: [legacy, candidate],
         declared,
@@ -212,6 +234,7 @@ pub(super) fn decoded(
         scratch,
     };
     match [declared[0].kind, declared[1].kind] {
+        [Some(BodyKind::Json), Some(BodyKind::Json)] if is_graphql => structured.graphql(),
         [Some(BodyKind::Json), Some(BodyKind::Json)] => structured.json(Layout::Document, true),
         [Some(BodyKind::JsonLines), Some(BodyKind::JsonLines)] => {
             structured.json(Layout::Lines, true)

@@ -56,9 +56,14 @@ fn one_motion(finding: &Finding, moved: &Finding) -> Motion {
 
 /// Whether a motion of one kind is one of what a finding of the other kind is about.
 fn is_of_one_kind(finding: Kind, moved: Kind) -> bool {
-    let is_structural = |kind| matches!(kind, Kind::Missing | Kind::Extra | Kind::Type);
+    let is_structural = |kind| {
+        matches!(
+            kind,
+            Kind::Missing | Kind::Extra | Kind::Type | Kind::Errors
+        )
+    };
     match finding {
-        Kind::Missing | Kind::Extra | Kind::Type => is_structural(moved),
+        Kind::Missing | Kind::Extra | Kind::Type | Kind::Errors => is_structural(moved),
         Kind::Order => moved == Kind::Order,
         Kind::Value => moved == Kind::Value || is_structural(moved),
         Kind::DuplicateKey | Kind::Decode => moved == finding,

@@ -178,7 +178,7 @@ impl Redactor {
         if decoded.len() > MAX_BODY_BYTES {
             return hidden(HideReason::Limit);
         }
-        if media::is_grpc(headers) {
+        if media::is_any_grpc(headers) {
             return match grpc::json_message(headers, &decoded, limit) {
                 Some(message) => self.claimed(&Claim::Json, &message, scope),
                 None => hidden(HideReason::Binary),

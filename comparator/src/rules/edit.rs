@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::route::OTHER;
+use parity_schemas::route::{OTHER, means};
 use parity_schemas::verdict::{Explanation, Part, Reason};
 
 use self::known::{Known, read};
@@ -60,10 +60,10 @@ impl<'a> Edit<'a> {
         let applies = |rule: &&Rule| {
             // Behind this label are requests of many routes.
             counted.route == OTHER
-                || rule
-                    .route
-                    .as_deref()
-                    .is_none_or(|route| route == counted.route)
+                || rule.route.as_deref().is_none_or(|route| {
+                    // Operations beyond a cap are counted as their endpoint.
+                    means(route, &counted.route) || means(&counted.route, route)
+                })
         };
         let before: Vec<(&Rule, &BTreeSet<String>)> = old
             .rules

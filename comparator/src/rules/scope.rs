@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parity_schemas::route::{means, split_operation};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
@@ -12,9 +13,14 @@ use super::trie::Reach;
 impl Rules {
     /// The rules that apply to a route (`None` when there is none) at a time.
     pub(crate) fn scope(&self, route: Option<&str>, time: Timestamp) -> Scope {
-        let mut scope = Scope::default();
+        let mut scope = Scope {
+            graphql: route.is_some_and(|label| split_operation(label).is_some()),
+            ..Scope::default()
+        };
         for (index, rule) in self.all.iter().enumerate() {
-            if rule.route.is_some() && rule.route.as_deref() != route {
+            if let Some(own) = rule.route.as_deref()
+                && !route.is_some_and(|label| means(own, label))
+            {
                 continue;
             }
             if let Some(expires) = rule.expires {
@@ -69,6 +75,8 @@ pub(crate) struct Scope {
     pub(crate) masking: Reach,
     /// The first rule that ignores the whole body.
     pub(crate) ignores_body: Option<u16>,
+    /// The route is an operation of GraphQL.
+    pub(crate) graphql: bool,
     /// A rule accepts a member under another name.
     pub(crate) renames: bool,
     /// A rule accepts that one side lacks a member.
@@ -89,6 +97,7 @@ impl Default for Scope {
             deciding: Reach::default(),
             masking: Reach::default(),
             ignores_body: None,
+            graphql: false,
             renames: false,
             absences: false,
             valid_from: Timestamp::from_micros(i64::MIN),

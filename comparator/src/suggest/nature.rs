@@ -145,6 +145,7 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
             "other mismatches at the same place contradict the explanation"
         }
         (_, None, Kind::Missing) => "the candidate has lost it",
+        (_, None, Kind::Errors) => "the candidate fails where the legacy does not",
         (_, None, Kind::Extra) => {
             "only the candidate has it: a rule would excuse any value there, also a wrong one"
         }

@@ -55,6 +55,7 @@ fn seen(route: &str, codes: (u16, u16), finding: &Finding) -> Seen {
             kind: finding.kind,
             severity: parity_schemas::severity::Severity::of(
                 finding.part,
+                &finding.pattern,
                 finding.kind,
                 finding.explanation,
                 codes,

@@ -58,6 +58,7 @@ fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
         DocumentKind::JsonLines => "application/x-ndjson",
         DocumentKind::Yaml => "application/yaml",
         DocumentKind::Xml => "application/xml",
+        DocumentKind::Graphql => "application/graphql-response+json",
         DocumentKind::Csv => "text/csv",
         DocumentKind::Text | DocumentKind::Bytes => "text/plain",
     };

@@ -19,7 +19,7 @@ proptest! {
         one in prop::collection::vec(any::<u8>(), 0..60),
         two in prop::collection::vec(any::<u8>(), 0..60),
     ) {
-        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Xml, DocumentKind::Csv, DocumentKind::Text, DocumentKind::Bytes] {
+        for kind in [DocumentKind::Json, DocumentKind::Graphql, DocumentKind::Yaml, DocumentKind::Xml, DocumentKind::Csv, DocumentKind::Text, DocumentKind::Bytes] {
             let first = compare_with(&[], &one, &two, kind);
             let second = compare_with(&[], &one, &two, kind);
             prop_assert_eq!(first.verdict, second.verdict);

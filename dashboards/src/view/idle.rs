@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use parity_schemas::report::{IdleRule, Report};
+use parity_schemas::route::means;
 use parity_sink::read::TermsFilter;
 use parity_sink::{Reader, StoreError};
 
@@ -38,7 +39,7 @@ pub(super) fn rules(reader: &Reader, report: &Report) -> Result<Vec<IdleRule>, S
         let routes = report.routes.iter();
         let of_it = routes.filter(|route| {
             let only = rule.route.as_ref();
-            only.is_none_or(|only| *only == route.route)
+            only.is_none_or(|only| means(only, &route.route))
         });
         IdleRule {
             id: rule.id.clone(),

@@ -187,6 +187,7 @@ impl Examples<'_> {
             kind: group.kind,
             severity: Severity::of(
                 group.part,
+                &group.pattern,
                 group.kind,
                 group.explanation,
                 (group.legacy_status, group.candidate_status),

@@ -14,14 +14,13 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
-use crate::headers;
 
 /// The capture of one answer in progress.
 pub(crate) struct Capturing {
     ask: Ask,
     status: u16,
     headers: FieldLines,
-    /// Counts gRPC messages: an answer with several is a stream.
+    /// Counts messages of gRPC or gRPC-Web: an answer with several is a stream.
     messages: Option<MessageCounter>,
     body: Body,
     /// Bytes of the body so far, kept or not.
@@ -45,7 +44,7 @@ impl Capturing {
         Self {
             ask,
             status,
-            messages: headers::is_grpc(headers).then(MessageCounter::default),
+            messages: MessageCounter::of_answer(headers),
             headers: headers.into(),
             body: Body::default(),
             seen: 0,

@@ -5,7 +5,8 @@
 
 use http::{HeaderMap, Method};
 use parity_schemas::exchange::ByteHold;
-use parity_schemas::route::Route;
+use parity_schemas::graphql::Access;
+use parity_schemas::route::RoutePolicy;
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::admission::Slot;
@@ -21,19 +22,40 @@ const FIRST_BUFFER: usize = 8 * 1024;
 /// (10 KiB), task, heads and the rest (6 KiB). With few in flight it includes the buffer of the client's head.
 const BESIDE_BODIES: usize = 40 * 1024;
 
-/// Why this request must not be shadowed, decided from its head; `None` if it may be.
+/// Whether a request with this method may be shadowed.
+pub(super) fn allows_method(policy: &RoutePolicy, method: &Method) -> bool {
+    let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    policy.shadow.unwrap_or(safe)
+}
+
+/// Whether a GraphQL request that may do this may be shadowed. A method that is safe by name is not enough for what is
+/// no query, or cannot be read. A subscription has an answer without an end, and each one keeps a service busy.
+pub(super) fn allows_operation(policy: &RoutePolicy, method: &Method, access: Access) -> bool {
+    match (access, policy.shadow) {
+        (Access::Streams, _) | (Access::Unknown | Access::Writes, None) => false,
+        (_, Some(shadow)) => shadow,
+        (Access::Reads, None) => policy.shadow_queries || allows_method(policy, method),
+        (Access::Untold, None) => allows_method(policy, method),
+    }
+}
+
+/// Whether any operation in the body of a request may be shadowed.
+pub(super) fn may_allow_operations(policy: &RoutePolicy) -> bool {
+    policy.shadow.unwrap_or(policy.shadow_queries)
+}
+
+/// Why a request must not be shadowed, decided from its head; `None` if it may be. `allowed` is whether it may be by its
+/// route and what it asks for.
 ///
 /// A route that forbids shadowing gives `unsafe_method` too: the operator knows what the method does not tell. A
 /// request that has been shadowed many times is most likely in a loop and is not shadowed again.
-pub(crate) fn refusal(
+pub(super) fn refusal(
     terms: &Terms,
-    route: &Route,
-    method: &Method,
+    policy: &RoutePolicy,
+    allowed: bool,
     headers: &HeaderMap,
 ) -> Option<Reason> {
-    let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
-    let policy = route.policy();
-    if !policy.shadow.unwrap_or(safe) {
+    if !allowed {
         Some(Reason::UnsafeMethod)
     } else if !terms.admission().shadowing() || headers::is_shadowed_out(headers) {
         Some(Reason::ShadowingOff)

@@ -49,6 +49,10 @@ impl Observer for Log {
     fn received(&self, _: &Arc<Route>) -> Receipt {
         Receipt::default()
     }
+    fn begun(&self) -> Receipt {
+        Receipt::default()
+    }
+    fn named(&self, _: &Arc<Route>) {}
     fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
         self.outcomes.borrow_mut().push(Some(reason));
     }

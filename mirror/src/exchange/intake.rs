@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use parity_schemas::graphql::OPERATION_BYTES;
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::grpc::MessageCounter;
@@ -33,6 +34,8 @@ pub(crate) struct Intake {
     handover: Rc<Handover>,
     /// Counts gRPC messages: a request with several is a stream.
     messages: Option<MessageCounter>,
+    /// Most bytes from which its GraphQL operation is read, if it is not shadowed otherwise.
+    readable: Option<usize>,
 }
 
 /// The end of a request's body, as seen by the task that starts the ask then. If this is dropped before, the ask ends
@@ -60,7 +63,10 @@ impl Intake {
     /// The two ends of a body for which `ask` waits; `grpc` is whether the body consists of gRPC messages.
     pub(crate) fn new(ask: Ask, grpc: bool) -> (Self, Completion) {
         let handover = Rc::<Handover>::default();
+        let naming = ask.pending().naming();
+        let readable = naming.is_some_and(|naming| !naming.takes_any());
         let intake = Self {
+            readable: readable.then_some(OPERATION_BYTES),
             ask: Some(ask),
             handover: Rc::clone(&handover),
             messages: grpc.then(MessageCounter::default),
@@ -85,8 +91,16 @@ impl Intake {
             .messages
             .as_mut()
             .is_some_and(|messages| messages.count(chunk) > 1);
+        let rest = self.readable.as_mut().map(|rest| {
+            let fits = rest.checked_sub(chunk.len());
+            *rest = fits.unwrap_or_default();
+            fits
+        });
         let kept = if several {
             Err(Reason::Stream)
+        } else if rest == Some(None) {
+            // It may be anything.
+            Err(Reason::UnsafeMethod)
         } else {
             pending.keep_body(chunk)
         };
@@ -111,6 +125,10 @@ impl Intake {
         if Rc::strong_count(&self.handover) > 1
             && let Some(ask) = self.ask.take()
         {
+            if let Some(refused) = ask.pending().read_operation() {
+                ask.pending().drop_body();
+                return ask.fail(refused);
+            }
             self.handover.ask.set(Some(ask));
             self.wake();
         }

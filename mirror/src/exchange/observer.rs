@@ -16,13 +16,20 @@ pub struct Receipt(pub u8);
 /// Counts requests and compares exchanges. There is one for each worker and policy, called on the worker's thread. It
 /// must never block: all clients of that worker would wait.
 ///
-/// For each parsed request head there is one call of [`received`](Self::received), and then exactly one of either
+/// For each parsed request head there is one call of [`received`](Self::received), or one of [`begun`](Self::begun) and
+/// then one of [`named`](Self::named), and then exactly one of either
 /// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange), with the receipt that it gave, and exactly one
 /// of [`client`](Self::client): conservation holds for verdicts and for client outcomes. The two calls come in any
 /// order.
 pub trait Observer {
     /// A request head was parsed.
     fn received(&self, route: &Arc<Route>) -> Receipt;
+
+    /// A request head was parsed, of a request whose route depends on its body.
+    fn begun(&self) -> Receipt;
+
+    /// A request that had only begun is received by this route.
+    fn named(&self, route: &Arc<Route>);
 
     /// The request ended without two captures.
     fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt);
@@ -46,6 +53,10 @@ impl Observer for Unobserved {
     fn received(&self, _: &Arc<Route>) -> Receipt {
         Receipt::default()
     }
+    fn begun(&self) -> Receipt {
+        Receipt::default()
+    }
+    fn named(&self, _: &Arc<Route>) {}
     fn not_compared(&self, _: &Arc<Route>, _: Reason, _: Receipt) {}
     fn exchange(&self, _: Exchange, _: Receipt) {}
     fn answered(&self, _: &Arc<Route>, _: u16) {}

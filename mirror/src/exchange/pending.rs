@@ -26,6 +26,7 @@ use tokio::task::JoinHandle;
 use crate::exchange::asks::Asks;
 use crate::exchange::copied::Copied;
 use crate::exchange::head::RequestHead;
+use crate::exchange::naming::{CountedRoute, Naming};
 use crate::exchange::purpose::Purpose;
 use crate::exchange::side::Side;
 use crate::exchange::terms::Terms;
@@ -49,6 +50,8 @@ pub(crate) struct Pending {
     hold: RefCell<ByteHold>,
     asks: Asks,
     time: Timestamp,
+    /// What becomes of it when its body tells which GraphQL operation it asks for.
+    naming: Option<Rc<Naming>>,
     ticket: Cell<Option<Ticket>>,
     reason: Cell<Option<Reason>>,
 }
@@ -89,6 +92,10 @@ impl Pending {
             asks: Asks::of(sides),
             time,
             purpose: ticket.purpose(),
+            naming: match ticket.route() {
+                CountedRoute::Known(_) => None,
+                CountedRoute::Later(naming) => Some(Rc::clone(naming)),
+            },
             ticket: Cell::new(Some(ticket)),
             reason: Cell::new(None),
             terms,
@@ -115,6 +122,11 @@ impl Pending {
         self.reason.get().is_some()
     }
 
+    /// What its body has to tell.
+    pub(super) fn naming(&self) -> Option<&Naming> {
+        self.naming.as_deref()
+    }
+
     // === The body of the request ===
 
     /// Keeps a part of it; the error says why that is not possible.
@@ -127,6 +139,13 @@ impl Pending {
         } else {
             Err(Reason::ByteBudget)
         }
+    }
+
+    /// Reads from the complete body what it asks for; returns why it must not be shadowed, if so.
+    pub(super) fn read_operation(&self) -> Option<Reason> {
+        let naming = self.naming()?;
+        let body = self.body.borrow();
+        self.with_head(|head| naming.read(head, &body.contiguous()))
     }
 
     /// Drops what has been kept so far.
@@ -170,6 +189,9 @@ impl Pending {
 
     /// Records why this will not become an exchange, without ending an ask.
     fn note(&self, reason: Reason) {
+        // What its head tells comes before what happened to it since.
+        let told = self.naming().and_then(Naming::refusal);
+        let reason = told.map_or(reason, |told| told.min(reason));
         let first = self.reason.get().map_or(reason, |known| known.min(reason));
         self.reason.set(Some(first));
         self.release(self.asks.forget_answers());
@@ -231,7 +253,8 @@ impl Pending {
         };
         match captured {
             [Some(legacy), Some(candidate)] => {
-                let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
+                let mut exchange =
+                    self.exchange(Arc::clone(ticket.route().get()), legacy, candidate);
                 // Until now the client's request needed the head anyway, so it was not charged.
                 let head = exchange.request.head_held();
                 if exchange.hold.grow(head) {

@@ -4,9 +4,12 @@
 //! Each generation has one. Every request in progress holds it, so that a request ends under the terms that it began
 //! with.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use parity_schemas::graphql::Operation;
+use parity_schemas::route::{OperationRoutes, Route};
 use parity_schemas::verdict::Reason;
 
 use crate::counters::OfWorker;
@@ -37,6 +40,7 @@ pub(crate) struct Terms {
     limits: Limits,
     sampler: Sampler,
     observer: Rc<dyn Observer>,
+    operations: RefCell<OperationRoutes>,
 }
 
 impl Terms {
@@ -51,6 +55,7 @@ impl Terms {
             limits,
             sampler: Sampler::new(sampling),
             observer,
+            operations: RefCell::default(),
         })
     }
 
@@ -60,6 +65,11 @@ impl Terms {
 
     pub(crate) fn observer(&self) -> &dyn Observer {
         &*self.observer
+    }
+
+    /// The route of a GraphQL operation.
+    pub(super) fn operation_route(&self, route: &Route, operation: &Operation) -> Arc<Route> {
+        self.operations.borrow_mut().of(route, operation)
     }
 
     pub(crate) fn meters(&self) -> &Meters {

@@ -12,6 +12,7 @@ use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 
+use crate::exchange::naming::{CountedRoute, Naming};
 use crate::exchange::observer::Receipt;
 use crate::exchange::purpose::Purpose;
 use crate::exchange::terms::Terms;
@@ -25,7 +26,7 @@ pub(crate) struct Answer {
 /// One request that must end in exactly one outcome. It cannot be forgotten: dropping it settles it.
 pub(crate) struct Ticket {
     terms: Rc<Terms>,
-    route: Arc<Route>,
+    route: CountedRoute,
     purpose: Purpose,
     /// Who is told; `None` once that has been done.
     told: Option<Told>,
@@ -44,7 +45,17 @@ impl Ticket {
             terms: Rc::clone(terms),
             purpose: Purpose::Traffic,
             told: Some(Told::Observer(terms.observer().received(&route))),
-            route,
+            route: CountedRoute::Known(route),
+        }
+    }
+
+    /// The same for a request whose route is not known yet; it is counted when that is.
+    pub(super) fn begin(terms: &Rc<Terms>, naming: Rc<Naming>) -> Self {
+        Self {
+            terms: Rc::clone(terms),
+            purpose: Purpose::Traffic,
+            told: Some(Told::Observer(terms.observer().begun())),
+            route: CountedRoute::Later(naming),
         }
     }
 
@@ -59,7 +70,7 @@ impl Ticket {
             terms: Rc::clone(terms),
             purpose,
             told: Some(Told::Asker(asker)),
-            route,
+            route: CountedRoute::Known(route),
         };
         (ticket, answered)
     }
@@ -69,8 +80,8 @@ impl Ticket {
         &self.terms
     }
 
-    /// The route that the request was counted under.
-    pub(crate) fn route(&self) -> &Arc<Route> {
+    /// The route that the request is counted under.
+    pub(crate) fn route(&self) -> &CountedRoute {
         &self.route
     }
 
@@ -114,7 +125,7 @@ impl Ticket {
         match self.told.take() {
             Some(Told::Observer(receipt)) => {
                 let observer = self.terms.observer();
-                observer.not_compared(&self.route, reason, receipt);
+                observer.not_compared(self.route.get(), reason, receipt);
             }
             Some(Told::Asker(asker)) => drop(asker.send(Err(reason))),
             None => {}

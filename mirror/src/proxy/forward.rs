@@ -16,7 +16,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, Pending, RequestHead, Ticket};
+use crate::exchange::{self, Pending, RequestHead};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
@@ -102,7 +102,10 @@ async fn answer_to(
         return Ok(close_unread(client, version, answer));
     }
     let route = generation.route(&parts.method, parts.uri.path());
-    let ticket = Ticket::receive(generation.terms(), route);
+    let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
+    let too_large = at_least > generation.limits().body as u64;
+    let reads_body = upload.is_some() && !too_large && !wants_upgrade;
+    let (ticket, refusal) = exchange::receive(generation.terms(), route, &parts, reads_body);
     let client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
         // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
@@ -117,8 +120,6 @@ async fn answer_to(
         // Bytes that follow it, meant for the tunnel, may be under somebody else's control (RFC 9931).
         return Ok(close_unread(client, version, answer));
     }
-    let terms = generation.terms();
-    let refusal = exchange::refusal(terms, ticket.route(), &parts.method, &parts.headers);
     let head = received(client, parts, spelling);
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
@@ -155,8 +156,6 @@ async fn answer_to(
         ticket.not_compared(refusal.unwrap_or(Reason::Upgrade));
         return Ok(answer);
     }
-    let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
-    let too_large = at_least > generation.limits().body as u64;
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let (subject, candidate) = if let Some(reason) = refusal {
         ticket.not_compared(reason);

@@ -51,7 +51,6 @@ pub(crate) async fn serve(
         refusal,
         time,
     } = mirrored;
-    client_ticket.answered(StatusCode::NO_CONTENT);
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > asker.terms().limits().body as u64;
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
@@ -87,6 +86,7 @@ pub(crate) async fn serve(
             asker.start(legacy);
         }
     }
+    client_ticket.answered(StatusCode::NO_CONTENT);
     client_ticket.end(ClientOutcome::Tapped);
     let mut response = Response::new(Answer::new(Content::Empty, busy));
     *response.status_mut() = StatusCode::NO_CONTENT;

@@ -2,20 +2,18 @@
 //! tell what the client got.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use http::StatusCode;
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Terms, Ticket};
+use crate::exchange::{CountedRoute, Terms, Ticket};
 
 /// Makes sure that the client of a received request gets exactly one outcome, whatever the comparison does. It cannot
 /// be forgotten: dropping it reports an aborted client, a shutdown or a panic.
 pub(crate) struct ClientTicket {
     terms: Rc<Terms>,
-    route: Arc<Route>,
+    route: CountedRoute,
     settled: bool,
 }
 
@@ -24,7 +22,7 @@ impl ClientTicket {
     pub(crate) fn beside(ticket: &Ticket) -> Self {
         Self {
             terms: Rc::clone(ticket.terms()),
-            route: Arc::clone(ticket.route()),
+            route: ticket.route().clone(),
             settled: false,
         }
     }
@@ -32,7 +30,7 @@ impl ClientTicket {
     /// Reports the status that the client got.
     pub(crate) fn answered(&self, status: StatusCode) {
         let observer = self.terms.observer();
-        observer.answered(&self.route, status.as_u16());
+        observer.answered(self.route.get(), status.as_u16());
     }
 
     /// Reports the client's outcome.
@@ -42,7 +40,7 @@ impl ClientTicket {
 
     fn settle(&mut self, outcome: ClientOutcome) {
         self.settled = true;
-        self.terms.observer().client(&self.route, outcome);
+        self.terms.observer().client(self.route.get(), outcome);
     }
 }
 

@@ -10,6 +10,7 @@ mod drain;
 mod eligibility;
 mod expectations;
 mod floods;
+mod graphql;
 mod grpc;
 mod half_closing;
 mod hop_by_hop;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::recheck::RecheckEvent;
-use parity_schemas::route::Route;
+use parity_schemas::route::{Route, split_operation};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
@@ -55,8 +55,18 @@ impl OutcomeRecorder {
 
     /// A request head was parsed.
     pub fn received(&self, route: &Route) -> Epoch {
-        self.with(route, |counters| counters.outcome(RECEIVED));
+        self.named(route);
+        self.begun()
+    }
+
+    /// A request head was parsed, of a request whose route is not known yet. To be followed by [`named`](Self::named).
+    pub fn begun(&self) -> Epoch {
         self.book.gate.enter(&self.shard.epochs)
+    }
+
+    /// The route of a request that had begun. To be called before its outcome, with which its epoch ends.
+    pub fn named(&self, route: &Route) {
+        self.with(route, |counters| counters.outcome(RECEIVED));
     }
 
     /// To be called after the outcome of the request was counted.
@@ -164,13 +174,28 @@ impl OutcomeRecorder {
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
         }
-        let Some(number) = self.book.route_number(self.generation, route) else {
-            return count(&self.other);
+        let label = route.label();
+        let own = self
+            .book
+            .route_number(self.generation, label, route.is_configured());
+        let (label, number) = match (own, split_operation(label)) {
+            (Some(number), _) => (label, number),
+            // Clients choose the names of operations: those beyond the cap count for their endpoint, which is configured.
+            (None, Some((endpoint, _))) => {
+                if let Some(counters) = known.get(endpoint) {
+                    return count(counters);
+                }
+                match self.book.route_number(self.generation, endpoint, true) {
+                    Some(number) => (endpoint, number),
+                    None => return count(&self.other),
+                }
+            }
+            (None, None) => return count(&self.other),
         };
         let counters = Arc::new(RouteCounters::new(number, self.generation.rules));
         self.shard.add_route(Arc::clone(&counters));
         let counted = count(&counters);
-        known.insert(route.label().into(), counters);
+        known.insert(label.into(), counters);
         counted
     }
 }

@@ -53,6 +53,14 @@ impl TargetKey {
         TargetHash(hasher.finish())
     }
 
+    /// The same for a request that says in its body what it asks for.
+    pub fn hash_with_body(&self, method: &str, target: &str, body: &[u8]) -> TargetHash {
+        let mut hasher = self.keyed.clone();
+        hasher.write_u64(self.hash(method, target).0);
+        hasher.write(body);
+        TargetHash(hasher.finish())
+    }
+
     /// Names the key, and says nothing of it.
     pub fn name(&self) -> &str {
         &self.name

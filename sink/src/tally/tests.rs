@@ -9,6 +9,7 @@ use parity_schemas::field_share::{FieldCount, FieldNumbers};
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::record::MismatchClass;
+use parity_schemas::route::Route;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::verdict::{Kind, Part, Reason};
 use prometheus_client::encoding::text::encode;

@@ -71,8 +71,26 @@ pub(crate) mod route {
     )
     .kind(Kind::Switch);
 
+    pub(crate) static GRAPHQL: EntryKey = key(
+        "graphql",
+        "true: a GraphQL endpoint; its requests are counted by operation, and what may not only read is not shadowed, whatever the method [default: false]",
+    )
+    .kind(Kind::Switch);
+    pub(crate) static SHADOW_QUERIES: EntryKey = key(
+        "shadow_queries",
+        "true: GraphQL queries are safe to send twice, also by POST; mutations and subscriptions are never sent by this [default: false]",
+    )
+    .kind(Kind::Switch);
+
     /// All of them, in the order in which they are described.
-    pub(crate) static ALL: &[&EntryKey] = &[&MATCH, &SHADOW, &SAMPLE, &RECHECK];
+    pub(crate) static ALL: &[&EntryKey] = &[
+        &MATCH,
+        &SHADOW,
+        &SAMPLE,
+        &RECHECK,
+        &GRAPHQL,
+        &SHADOW_QUERIES,
+    ];
 }
 
 /// Keys of a `[[known]]`.

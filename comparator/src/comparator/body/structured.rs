@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Side};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Side, Why};
 
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
@@ -14,6 +14,7 @@ use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::csv;
 use crate::events;
 use crate::form;
+use crate::graphql;
 use crate::json::{self, Outcome};
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
@@ -114,6 +115,33 @@ impl Structured<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Compares as answers of GraphQL.
+    pub(super) fn graphql(self) -> Flow {
+        let depth = self.out.limits.honoured_depth();
+        let Some(answers) = graphql::answers(self.bodies, depth) else {
+            return self.json(Layout::Document, true);
+        };
+        let out = self.out;
+        for (path, why) in &answers.tolerated {
+            out.tolerated(Part::Body, || path.clone(), Why::Default(*why));
+        }
+        let [legacy, candidate] = &answers.texts;
+        if legacy == candidate {
+            return Flow::Continue(());
+        }
+        let before = out.findings.len();
+        let rewritten = Structured {
+            bodies: [legacy, candidate],
+            out: &mut *out,
+            ..self
+        };
+        let flow = rewritten.json(Layout::Document, true);
+        for finding in out.findings.iter_mut().skip(before) {
+            answers.restore(finding);
+        }
+        flow
     }
 
     pub(super) fn yaml(self) -> Flow {

@@ -3,7 +3,7 @@
 //! Decided from the place, kind and explanation of the group alone; where they leave it open, the rule may touch it.
 
 use parity_schemas::evidence::GroupEvidence;
-use parity_schemas::route::OTHER;
+use parity_schemas::route::{OTHER, means};
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::verdict::{Kind, Part};
 
@@ -32,7 +32,7 @@ impl Rule {
                     Kind::Value | Kind::Type => !place.is_root(),
                     // Elements may not be absent: without one the others have other positions.
                     Kind::Missing | Kind::Extra => place.is_member(),
-                    Kind::Order | Kind::DuplicateKey | Kind::Decode => false,
+                    Kind::Order | Kind::DuplicateKey | Kind::Decode | Kind::Errors => false,
                 };
                 let near = group.explanation;
                 can_be_accepted
@@ -87,7 +87,7 @@ impl Rule {
         }
         // Elements are told as missing, extra or moved by what is equal in them, and so are values of repeated keys.
         let by_content = match kind {
-            Kind::Order | Kind::DuplicateKey => true,
+            Kind::Order | Kind::DuplicateKey | Kind::Errors => true,
             Kind::Missing | Kind::Extra => !place.is_member() && !place.is_root(),
             Kind::Value | Kind::Type | Kind::Decode => false,
         };
@@ -115,7 +115,12 @@ impl Rules {
     /// Whether one of the rules may make a finding of a group equal.
     pub(crate) fn may_reach(&self, group: &GroupEvidence) -> bool {
         let may = |rule: &Rule| {
-            let of_route = rule.is_for(&group.route) || group.route == OTHER;
+            let of_route = rule.is_for(&group.route)
+                || group.route == OTHER
+                || rule
+                    .route
+                    .as_deref()
+                    .is_some_and(|own| means(&group.route, own));
             of_route && (rule.may_touch(group, true, true) || rule.may_pair_anew(group))
         };
         self.all.iter().any(may)
@@ -124,7 +129,7 @@ impl Rules {
 
 impl Rule {
     fn is_for(&self, route: &str) -> bool {
-        self.route.as_deref().is_none_or(|own| own == route)
+        self.route.as_deref().is_none_or(|own| means(own, route))
     }
 
     /// Whether it changes which elements meet at the place of a group.

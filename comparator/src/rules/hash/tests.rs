@@ -50,12 +50,12 @@ fn the_hash_of_a_rule_stays_the_same_from_one_build_to_the_next() {
     assert_eq!(
         hashes,
         [
-            "fb5e512425fc9449316ec95969ebe71e",
-            "ed7969e4da44b565e2280e21ff91b3c5",
-            "7049fb95f969c7d993911d1ca3d8c257",
-            "e4b17dc49032139196d2b7599357a6d7",
-            "e4b17dc49032139196d2b7599357a6d7",
-            "e4b17dc49032139196d2b7599357a6d7",
+            "2594b6a92ebfb1c3312deb7d01c015fb",
+            "8dfc1e8bc85d33a299d0c9320f3cd1b3",
+            "919652a93dc714a7a39795ca68229942",
+            "6bd93ac1643f4e467d48174983128db7",
+            "6bd93ac1643f4e467d48174983128db7",
+            "6bd93ac1643f4e467d48174983128db7",
         ]
     );
 }

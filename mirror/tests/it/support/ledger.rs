@@ -14,6 +14,9 @@ use super::PATIENCE;
 #[derive(Default)]
 struct Entries {
     received: usize,
+    /// Requests that began and have no route yet.
+    unnamed: usize,
+    named: Vec<String>,
     not_compared: Vec<(String, Reason)>,
     exchanges: Vec<Exchange>,
     exchanged: usize,
@@ -139,6 +142,18 @@ impl Ledger {
         self.inner.0.lock().expect("no panic").clients.len()
     }
 
+    /// The routes that were known later than the head, in the order of becoming known.
+    pub(crate) fn named(&self) -> Vec<String> {
+        let entries = self.inner.0.lock().expect("no panic");
+        assert_eq!(entries.unnamed, 0, "a request without a route");
+        entries.named.clone()
+    }
+
+    /// The routes and reasons of requests without a verdict, in the order of settling.
+    pub(crate) fn not_compared(&self) -> Vec<(String, Reason)> {
+        self.inner.0.lock().expect("no panic").not_compared.clone()
+    }
+
     pub(crate) fn answered(&self) -> Vec<(String, u16)> {
         self.inner.0.lock().expect("no panic").answered.clone()
     }
@@ -148,6 +163,22 @@ impl Observer for Ledger {
     fn received(&self, _: &Arc<Route>) -> Receipt {
         self.write(|entries| entries.received += 1);
         MARK
+    }
+
+    fn begun(&self) -> Receipt {
+        self.write(|entries| {
+            entries.received += 1;
+            entries.unnamed += 1;
+        });
+        MARK
+    }
+
+    fn named(&self, route: &Arc<Route>) {
+        self.write(|entries| {
+            let left = entries.unnamed.checked_sub(1);
+            entries.unnamed = left.expect("a request is named once");
+            entries.named.push(route.to_string());
+        });
     }
 
     fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt) {

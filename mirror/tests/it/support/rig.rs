@@ -97,7 +97,7 @@ impl Rig {
         self.routed(text, policy)
     }
 
-    fn routed(mut self, text: &str, policy: RoutePolicy) -> Self {
+    pub(crate) fn routed(mut self, text: &str, policy: RoutePolicy) -> Self {
         let rule = RouteRule::parse(text, policy).expect("a route");
         let routes = &mut self.config.policy.routes;
         *routes = routes.iter().cloned().chain([rule]).collect();

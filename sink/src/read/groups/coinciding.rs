@@ -72,7 +72,7 @@ pub(super) fn coinciding(
 pub(super) fn severity(group: &Group, hints: &Hints) -> Severity {
     let explanation = group.explanation.filter(|_| hints.against(group) == 0);
     let codes = (group.legacy_status, group.candidate_status);
-    Severity::of(group.part, group.kind, explanation, codes)
+    Severity::of(group.part, &group.pattern, group.kind, explanation, codes)
 }
 
 /// Sorts groups with the same exchanges: the gravest first, so that no explanation hides a wrong value, and a different status
@@ -92,7 +92,7 @@ fn telling<'a>(
         Part::Trailer => 2,
     };
     let kind = match group.kind {
-        Kind::Decode => 0,
+        Kind::Decode | Kind::Errors => 0,
         Kind::Type | Kind::Value | Kind::Order | Kind::DuplicateKey => 1,
         Kind::Missing => 2,
         Kind::Extra => 3,

@@ -1,0 +1,78 @@
+//! Receives requests: under which route each is counted, and why it must not be shadowed.
+//!
+//! What a GraphQL request asks for decides both. Of a GET it is in the target; of a POST it is in the body, which is copied
+//! for that even if the request is never shadowed.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, Method, Uri, request};
+use parity_schemas::graphql::{Operation, can_read};
+use parity_schemas::route::Route;
+use parity_schemas::verdict::Reason;
+
+use crate::exchange::eligibility;
+use crate::exchange::naming::Naming;
+use crate::exchange::terms::Terms;
+use crate::exchange::ticket::Ticket;
+
+/// Where the operation of a request is.
+enum Asks {
+    /// It is no GraphQL.
+    Nothing,
+    /// In its target, or nowhere.
+    This(Operation),
+    InBody,
+}
+
+/// Counts a request as received. Returns also why it must not be shadowed, decided from its head; that of a request whose
+/// operation is in its body is known later. `reads_body` is whether its body may be read for that.
+pub(crate) fn receive(
+    terms: &Rc<Terms>,
+    route: Arc<Route>,
+    parts: &request::Parts,
+    reads_body: bool,
+) -> (Ticket, Option<Reason>) {
+    let policy = *route.policy();
+    let (method, headers) = (&parts.method, &parts.headers);
+    let refusal = |allowed| eligibility::refusal(terms, &policy, allowed, headers);
+    let asks = if policy.graphql {
+        asks(method, &parts.uri, headers, reads_body)
+    } else {
+        Asks::Nothing
+    };
+    match asks {
+        Asks::Nothing => {
+            let refusal = refusal(eligibility::allows_method(&policy, method));
+            (Ticket::receive(terms, route), refusal)
+        }
+        Asks::This(operation) => {
+            let access = operation.access();
+            let refusal = refusal(eligibility::allows_operation(&policy, method, access));
+            let route = terms.operation_route(&route, &operation);
+            (Ticket::receive(terms, route), refusal)
+        }
+        Asks::InBody => {
+            let refusal = refusal(eligibility::may_allow_operations(&policy));
+            let naming = Naming::new(terms, route, refusal);
+            (Ticket::begin(terms, naming), None)
+        }
+    }
+}
+
+fn asks(method: &Method, uri: &Uri, headers: &HeaderMap, reads_body: bool) -> Asks {
+    match *method {
+        Method::GET | Method::HEAD => Asks::This(Operation::of_query(uri.query())),
+        Method::POST if reads_body && is_readable(headers) => Asks::InBody,
+        Method::POST => Asks::This(Operation::UNKNOWN),
+        _ => Asks::Nothing,
+    }
+}
+
+/// Whether a body can be read by its head: one known type, and as it is.
+fn is_readable(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let known = types.next().is_some_and(|media| can_read(media.as_bytes()));
+    known && types.next().is_none() && !headers.contains_key(CONTENT_ENCODING)
+}

@@ -1,0 +1,322 @@
+//! GraphQL requests: which operation one asks for, and whether all that it may run only reads.
+//!
+//! Every request has one path and mostly one method, so the operation is what a route is elsewhere. It is read from the
+//! request alone, without a schema and without memory, so the same request has the same name on every instance.
+//!
+//! What cannot be told for certain is never said to read: members that may name another document, a member that is there
+//! twice, a hash without its text, a text that two servers could read differently. A mutation beside the operation that
+//! was asked for counts as asked for.
+
+mod body;
+mod document;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use percent_encoding::percent_decode_str;
+use sha2::{Digest as _, Sha256};
+
+use crate::ident::is_value_as_key;
+use document::{Defined, is_name};
+
+/// Longest body or query whose operation is read. A query of a program has a few KiB; this is read on the thread that
+/// serves clients, where a quarter of a megabyte takes less than a millisecond.
+pub const OPERATION_BYTES: usize = 256 * 1024;
+/// Longest name of an operation that becomes part of a label.
+const MAX_NAME_BYTES: usize = 64;
+/// Most requests in a batch that are read.
+const MAX_BATCH: usize = 100;
+/// Digits of a hash that tell one stored document from another in a label.
+const HASH_DIGITS: usize = 12;
+
+/// The word of a request whose operation cannot be read.
+const UNKNOWN: &str = "unknown";
+
+/// What a request may do, the most harmless first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Only queries.
+    Reads,
+    /// It has no document, or names one that only the service has.
+    Untold,
+    /// It has something that cannot be read, or not in one way only.
+    Unknown,
+    /// It has a mutation.
+    Writes,
+    /// It has a subscription.
+    Streams,
+}
+
+/// The operation that a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    label: Cow<'static, str>,
+    access: Access,
+}
+
+impl Operation {
+    /// One that cannot be read.
+    pub const UNKNOWN: Self = Self {
+        label: Cow::Borrowed(UNKNOWN),
+        access: Access::Unknown,
+    };
+
+    /// What a GET asks for, by its query string.
+    pub fn of_query(query: Option<&str>) -> Self {
+        match Asked::of_query(query.unwrap_or_default()) {
+            Some(asked) => asked.operation(),
+            None => Self::UNKNOWN,
+        }
+    }
+
+    /// What a POST asks for, by the value of its `Content-Type`, its query string and its body.
+    ///
+    /// Some servers prefer what the query string says to what the body says, so a request that says both is unknown. Only
+    /// the name of the operation may stand in both, as many clients write it.
+    pub fn of_body(content_type: &[u8], query: Option<&str>, body: &[u8]) -> Self {
+        let in_query = match query.map(Asked::of_query) {
+            None => Asked::default(),
+            Some(Some(asked))
+                if asked.query.is_none() && asked.hash.is_none() && !asked.says_more =>
+            {
+                asked
+            }
+            Some(_) => return Self::UNKNOWN,
+        };
+        if body.len() > OPERATION_BYTES {
+            return Self::UNKNOWN;
+        }
+        let operation = match media(content_type) {
+            Some(Media::Json) => body::operation(body),
+            Some(Media::Graphql) => std::str::from_utf8(body).ok().map(|text| {
+                let asked = Asked {
+                    query: Some(text.into()),
+                    ..Asked::default()
+                };
+                asked.operation()
+            }),
+            None => None,
+        };
+        let mut operation = operation.unwrap_or(Self::UNKNOWN);
+        if let Some(name) = in_query.operation_name
+            && operation.label.split(' ').nth(1) != Some(&*name)
+        {
+            operation.access = operation.access.max(Access::Unknown);
+        }
+        operation
+    }
+
+    /// What stands behind the route in a label: `query Orders`, `mutation batch`, `persisted Orders 1a2b3c4d5e6f`.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// What it may do.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// That of several requests in one body.
+    fn of_batch(of_each: impl IntoIterator<Item = Access>) -> Self {
+        let Some(access) = of_each.into_iter().max() else {
+            return Self::UNKNOWN;
+        };
+        Self {
+            label: format!("{} batch", word(access)).into(),
+            access,
+        }
+    }
+}
+
+/// Whether the operation of a POST with this `Content-Type` can be read from its body.
+pub fn can_read(content_type: &[u8]) -> bool {
+    media(content_type).is_some()
+}
+
+enum Media {
+    Json,
+    Graphql,
+}
+
+fn media(content_type: &[u8]) -> Option<Media> {
+    let mut parts = content_type.split(|byte| *byte == b';');
+    let essence = parts.next().unwrap_or_default().trim_ascii();
+    // JSON has no other charset, and in another one the same bytes could be another document.
+    let is_utf8 = parts.all(|part| {
+        let part = part.trim_ascii().to_ascii_lowercase();
+        !part.starts_with(b"charset") || matches!(&*part, b"charset=utf-8" | b"charset=\"utf-8\"")
+    });
+    match essence {
+        _ if !is_utf8 => None,
+        _ if essence.eq_ignore_ascii_case(b"application/json") => Some(Media::Json),
+        _ if essence.eq_ignore_ascii_case(b"application/graphql") => Some(Media::Graphql),
+        _ => None,
+    }
+}
+
+/// What one request says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Asked<'t> {
+    query: Option<Cow<'t, str>>,
+    operation_name: Option<Cow<'t, str>>,
+    /// SHA-256 of a document that the service has, as it was written.
+    hash: Option<Cow<'t, str>>,
+    /// There are members that may name another document.
+    says_more: bool,
+}
+
+impl<'t> Asked<'t> {
+    /// `None` if it cannot be read in one way only.
+    fn of_query(query: &'t str) -> Option<Self> {
+        if query.len() > OPERATION_BYTES {
+            return None;
+        }
+        let mut asked = Self::default();
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let slot = match &*decoded(name)? {
+                "query" => &mut asked.query,
+                "operationName" => &mut asked.operation_name,
+                "documentId" => &mut asked.hash,
+                "extensions" => {
+                    let text = decoded(value)?;
+                    let hash = body::hash_in_extensions(&text)?;
+                    if let Some(hash) = hash
+                        && asked.hash.replace(hash.into()).is_some()
+                    {
+                        return None;
+                    }
+                    continue;
+                }
+                // As in a body: they may name a stored document. What else is there is for a cache or a gateway.
+                "id" | "doc_id" | "docId" | "queryId" | "query_id" | "hash" => {
+                    asked.says_more = true;
+                    continue;
+                }
+                _ => continue,
+            };
+            if slot.replace(decoded(value)?).is_some() {
+                return None;
+            }
+        }
+        Some(asked)
+    }
+
+    fn operation(&self) -> Operation {
+        // An empty name is none for most servers.
+        let wanted = self
+            .operation_name
+            .as_deref()
+            .filter(|name| !name.is_empty());
+        let mut operation = match (self.query.as_deref(), self.hash.as_deref()) {
+            (Some(text), hash) => {
+                let mut operation = chosen(text, wanted);
+                // A service may run the stored document instead. Only if it has this very text that makes no difference.
+                if hash.is_some_and(|hash| !is_hash_of(hash, text)) {
+                    operation.access = operation.access.max(Access::Unknown);
+                }
+                operation
+            }
+            (None, Some(hash)) => stored(hash, wanted),
+            (None, None) => Operation {
+                access: Access::Untold,
+                ..Operation::UNKNOWN
+            },
+        };
+        if self.says_more && self.query.is_some() {
+            operation.access = operation.access.max(Access::Unknown);
+        }
+        operation
+    }
+}
+
+/// A part of a query string, decoded as a form. `None` if it is not UTF-8, which servers repair in different ways.
+fn decoded(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains(['%', '+']) {
+        return Some(text.into());
+    }
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
+    Some(decoded.into_owned().into())
+}
+
+/// The operation of a document that a request with this `operationName` runs.
+fn chosen(text: &str, wanted: Option<&str>) -> Operation {
+    let mut gravest = Access::Reads;
+    let mut fitting = 0;
+    let mut first = None;
+    let read = document::operations(text, |defined| {
+        gravest = gravest.max(defined.access);
+        if wanted.is_none() || defined.name == wanted {
+            fitting += 1;
+            first.get_or_insert(defined);
+        }
+    });
+    match (read, first) {
+        (Ok(()), Some(Defined { access, name })) if fitting == 1 => Operation {
+            label: match name.map(shown) {
+                Some(name) => format!("{} {name}", word(access)).into(),
+                None => word(access).into(),
+            },
+            access: gravest,
+        },
+        _ => Operation {
+            access: gravest.max(Access::Unknown),
+            ..Operation::UNKNOWN
+        },
+    }
+}
+
+/// A document that only the service has.
+fn stored(hash: &str, name: Option<&str>) -> Operation {
+    let hash = hash.strip_prefix("sha256:").unwrap_or(hash);
+    let Some(digits) = hash.get(..HASH_DIGITS).filter(|_| is_sha256(hash)) else {
+        return Operation::UNKNOWN;
+    };
+    let mut label = "persisted".to_owned();
+    if let Some(name) = name.filter(|name| is_name(name)) {
+        label.push(' ');
+        label.push_str(shown(name));
+    }
+    label.push(' ');
+    label.push_str(&digits.to_ascii_lowercase());
+    Operation {
+        label: label.into(),
+        access: Access::Untold,
+    }
+}
+
+fn is_sha256(hash: &str) -> bool {
+    hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn is_hash_of(hash: &str, text: &str) -> bool {
+    let hash = hash.strip_prefix("sha256:").unwrap_or(hash);
+    let mut own = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _infallible = write!(own, "{byte:02x}");
+    }
+    own.eq_ignore_ascii_case(hash)
+}
+
+/// A name as labels have it. Programs that make names with values in them would make a route of each request, and show the
+/// values.
+fn shown(name: &str) -> &str {
+    if name.len() <= MAX_NAME_BYTES && !is_value_as_key(name) {
+        name
+    } else {
+        "{name}"
+    }
+}
+
+fn word(access: Access) -> &'static str {
+    match access {
+        Access::Reads => "query",
+        Access::Writes => "mutation",
+        Access::Streams => "subscription",
+        Access::Untold | Access::Unknown => UNKNOWN,
+    }
+}
+
+#[cfg(test)]
+mod tests;

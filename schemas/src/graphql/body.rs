@@ -1,0 +1,146 @@
+//! Reads what a JSON body asks for: one request, or a batch of them.
+//!
+//! The values of variables are skipped without a copy. A member that is there twice makes the body unreadable, because
+//! services take the first or the last one.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{Access, Asked, MAX_BATCH, Operation};
+
+/// `None` if the body is not a GraphQL request, or cannot be read in one way only.
+pub(super) fn operation(body: &[u8]) -> Option<Operation> {
+    let batch = body.trim_ascii_start().first() == Some(&b'[');
+    if batch {
+        let Batch(accesses) = serde_json::from_slice(body).ok()?;
+        return Some(Operation::of_batch(accesses));
+    }
+    let asked: Asked<'_> = serde_json::from_slice(body).ok()?;
+    Some(asked.operation())
+}
+
+/// The hash in the `extensions` of a request; an error (`None`) if they cannot be read.
+#[expect(clippy::option_option, reason = "unreadable, absent, present")]
+pub(super) fn hash_in_extensions(text: &str) -> Option<Option<String>> {
+    let extensions: Option<Extensions<'_>> = serde_json::from_str(text).ok()?;
+    let hash = extensions.and_then(|read| read.persisted_query);
+    Some(hash.map(|stored| stored.sha256_hash.into_owned()))
+}
+
+/// What each request of a batch may do.
+struct Batch(Vec<Access>);
+
+#[derive(Deserialize)]
+struct Extensions<'t> {
+    #[serde(borrow, rename = "persistedQuery")]
+    persisted_query: Option<PersistedQuery<'t>>,
+}
+
+#[derive(Deserialize)]
+struct PersistedQuery<'t> {
+    #[serde(borrow, rename = "sha256Hash")]
+    sha256_hash: Cow<'t, str>,
+}
+
+/// A text of the JSON, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Batch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(BatchVisitor)
+    }
+}
+
+struct BatchVisitor;
+
+impl<'de> Visitor<'de> for BatchVisitor {
+    type Value = Batch;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a batch of GraphQL requests")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Batch, A::Error> {
+        let mut accesses = Vec::new();
+        while let Some(asked) = seq.next_element::<Asked<'de>>()? {
+            if accesses.len() == MAX_BATCH {
+                return Err(A::Error::custom("too many requests in a batch"));
+            }
+            accesses.push(asked.operation().access());
+        }
+        Ok(Batch(accesses))
+    }
+}
+
+impl<'de> Deserialize<'de> for Asked<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AskedVisitor)
+    }
+}
+
+struct AskedVisitor;
+
+impl<'de> Visitor<'de> for AskedVisitor {
+    type Value = Asked<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a GraphQL request")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Asked<'de>, A::Error> {
+        let mut asked = Asked::default();
+        let mut seen = [false; 5];
+        while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+            let place = match &*key {
+                "query" => 0,
+                "operationName" => 1,
+                "variables" => 2,
+                "extensions" => 3,
+                "documentId" => 4,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    asked.says_more = true;
+                    continue;
+                }
+            };
+            if std::mem::replace(&mut seen[place], true) {
+                return Err(A::Error::custom("a member twice"));
+            }
+            let mut text = || {
+                Ok(map
+                    .next_value::<Option<Text<'de>>>()?
+                    .map(|Text(text)| text))
+            };
+            let hash = match place {
+                0 => {
+                    asked.query = text()?;
+                    None
+                }
+                1 => {
+                    asked.operation_name = text()?;
+                    None
+                }
+                2 => {
+                    map.next_value::<IgnoredAny>()?;
+                    None
+                }
+                3 => {
+                    let extensions = map.next_value::<Option<Extensions<'de>>>()?;
+                    let stored = extensions.and_then(|read| read.persisted_query);
+                    stored.map(|stored| stored.sha256_hash)
+                }
+                _ => text()?,
+            };
+            if let Some(hash) = hash
+                && asked.hash.replace(hash).is_some()
+            {
+                return Err(A::Error::custom("two stored documents"));
+            }
+        }
+        Ok(asked)
+    }
+}

@@ -1,0 +1,319 @@
+//! What is read of requests, and above all what is never taken for a query.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const JSON: &[u8] = b"application/json";
+
+/// The label and the access of a POST with this JSON.
+fn posted(body: &str) -> (String, Access) {
+    let operation = Operation::of_body(JSON, None, body.as_bytes());
+    (operation.label().to_owned(), operation.access())
+}
+
+/// Those of a document alone.
+fn document(text: &str) -> (String, Access) {
+    posted(&serde_json::json!({ "query": text }).to_string())
+}
+
+fn told(label: &str, access: Access) -> (String, Access) {
+    (label.to_owned(), access)
+}
+
+#[test]
+fn the_operation_that_is_asked_for_is_named() {
+    for (text, label, access) in [
+        ("{ a }", "query", Access::Reads),
+        ("query { a }", "query", Access::Reads),
+        (
+            "query Orders($n: Int = 3 @d(x: {a: [1]})) @live { a(n: $n) }",
+            "query Orders",
+            Access::Reads,
+        ),
+        (
+            "\u{feff}# mutation\r\nquery Orders{a}",
+            "query Orders",
+            Access::Reads,
+        ),
+        (
+            "fragment F on T { b } query Orders { ...F }",
+            "query Orders",
+            Access::Reads,
+        ),
+        (
+            "\"\"\"what \\\"\"\" it does }\"\"\" query Orders { a(t: \"} mutation {\") }",
+            "query Orders",
+            Access::Reads,
+        ),
+        (
+            "mutation Pay { pay { id } }",
+            "mutation Pay",
+            Access::Writes,
+        ),
+        ("subscription { a }", "subscription", Access::Streams),
+        ("query query { query }", "query query", Access::Reads),
+        // Names that hold values.
+        ("query Order_20260131 { a }", "query {name}", Access::Reads),
+        (
+            "mutation M_3fa85f6457174562b3fc2c963f66afa6 { a }",
+            "mutation {name}",
+            Access::Writes,
+        ),
+        ("query OrdersV2 { a }", "query OrdersV2", Access::Reads),
+    ] {
+        assert_eq!(document(text), told(label, access), "{text}");
+    }
+    let long = format!("query {} {{ a }}", "N".repeat(5_000));
+    assert_eq!(document(&long), told("query {name}", Access::Reads));
+    let named = r#"{"query":"query A { a } query B { b }","operationName":"B","variables":{"query":"mutation"}}"#;
+    assert_eq!(posted(named), told("query B", Access::Reads));
+}
+
+#[test]
+fn what_could_be_a_mutation_is_never_said_to_read() {
+    for body in [
+        // A mutation beside what is asked for.
+        r#"{"query":"query A { a } mutation B { b }","operationName":"A"}"#,
+        r#"{"query":"query A { a } mutation A { b }","operationName":"A"}"#,
+        // Which one is asked for is open.
+        r#"{"query":"query A { a } query B { b }"}"#,
+        r#"{"query":"query A { a }","operationName":"B"}"#,
+        r#"{"query":"{ a }","operationName":7}"#,
+        // A member twice, also under an escape.
+        r#"{"query":"{ a }","query":"mutation { b }"}"#,
+        r#"{"query":"mutation { b }","qu\u0065ry":"{ a }"}"#,
+        // Another member may name another document.
+        r#"{"query":"{ a }","doc_id":"1"}"#,
+        r#"{"query":"{ a }","documentId":"1"}"#,
+        r#"{"query":"{ a }","documentId":"1","extensions":{"persistedQuery":{"sha256Hash":"2"}}}"#,
+        r#"{"query":"{ a }","extensions":{"persistedQuery":{"sha256Hash":"deadbeef"}}}"#,
+        r#"{"query":"{ a }","extensions":7}"#,
+        r#"{"doc_id":"1"}"#,
+        r#"{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}}}"#,
+        // Escapes of JSON.
+        r#"{"query":"mut\u0061tion { b }"}"#,
+        r#"{"query":"\ud800"}"#,
+        r#"{"query":["{ a }"]}"#,
+        r#"{"query":"{ a }"} {"query":"mutation { b }"}"#,
+        r#"[{"query":"{ a }"},{"query":"mutation { b }"}]"#,
+        r#"[{"query":"{ a }"},["mutation { b }"]]"#,
+        "[]",
+        "[[[[",
+        "{",
+        "null",
+        "",
+        "\u{0}\u{1}",
+        "query=mutation",
+    ] {
+        assert_ne!(posted(body).1, Access::Reads, "{body}");
+    }
+    for text in [
+        "",
+        "query",
+        "query A",
+        "query A {",
+        "query A { a ) }",
+        "query A { a } }",
+        "query A [ { a } ]",
+        "Mutation { a }",
+        "mutation{ a }",
+        "query A { a } extend type T { a: Int }",
+        "type T { a: Int }",
+        "fragment F on T { a }",
+        "fragment on on T { a } { a }",
+        "{ a(t: \"x) }",
+        "{ a(t: \"x\ny\") } mutation { b }",
+        "{ a(t: \"\"\"x) }",
+        "{ a .. b }",
+        "{ a; }",
+        "{ ä }",
+        // Where a comment ends depends on who reads it.
+        "{ a } #\rmutation { b }",
+        "{ a } #\u{2028}mutation { b }",
+        "{ a } #\u{85}mutation { b }",
+        "{ a }\u{a0}{ b }",
+    ] {
+        let (_, access) = document(text);
+        assert!(access > Access::Untold, "{text}: {access:?}");
+    }
+}
+
+#[test]
+fn stored_documents_are_told_apart_by_their_hash() {
+    let text = "query Orders { orders { id } }";
+    let hash = format!("1a2b3c4d5e6f{:052x}", 7);
+    let by_hash = |more: &str| {
+        posted(&format!(
+            r#"{{{more}"extensions":{{"clientLibrary":{{}},"persistedQuery":{{"version":1,"sha256Hash":"{hash}"}}}}}}"#
+        ))
+    };
+    assert_eq!(by_hash(""), told("persisted 1a2b3c4d5e6f", Access::Untold));
+    assert_eq!(
+        by_hash(r#""operationName":"Orders","#),
+        told("persisted Orders 1a2b3c4d5e6f", Access::Untold)
+    );
+    assert_eq!(
+        by_hash(r#""operationName":"<script>","#),
+        told("persisted 1a2b3c4d5e6f", Access::Untold)
+    );
+    let id = format!(r#"{{"documentId":"sha256:{hash}"}}"#);
+    assert_eq!(posted(&id), told("persisted 1a2b3c4d5e6f", Access::Untold));
+    // With the text of that hash, it is that text.
+    let own: Vec<String> = Sha256::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02X}"))
+        .collect();
+    for (hash, access) in [(own.concat(), Access::Reads), (hash, Access::Unknown)] {
+        let body = serde_json::json!({"query": text, "extensions": {"persistedQuery": {"sha256Hash": hash}}});
+        assert_eq!(posted(&body.to_string()), told("query Orders", access));
+    }
+}
+
+#[test]
+fn a_batch_is_as_grave_as_its_gravest() {
+    for (body, label, access) in [
+        (
+            r#"[{"query":"{ a }"},{"query":"query B { b }"}]"#,
+            "query batch",
+            Access::Reads,
+        ),
+        (
+            r#"[{"query":"{ a }"},{"query":"mutation { b }"}]"#,
+            "mutation batch",
+            Access::Writes,
+        ),
+        (
+            r#"[{"query":"subscription { a }"},{"query":"mutation { b }"}]"#,
+            "subscription batch",
+            Access::Streams,
+        ),
+        (r#"[{"query":"{ a }"},{}]"#, "unknown batch", Access::Untold),
+    ] {
+        assert_eq!(posted(body), told(label, access), "{body}");
+    }
+    let many = format!(
+        "[{}]",
+        vec![r#"{"query":"{ a }"}"#; MAX_BATCH + 1].join(",")
+    );
+    assert_eq!(posted(&many), told("unknown", Access::Unknown));
+}
+
+#[test]
+fn queries_in_the_address() {
+    for (query, label, access) in [
+        ("query=%7B+a+%7D", "query", Access::Reads),
+        (
+            "query=query%20Orders%7Ba%7D&operationName=Orders&variables=%7B%7D",
+            "query Orders",
+            Access::Reads,
+        ),
+        ("query=mutation%7Ba%7D", "mutation", Access::Writes),
+        ("query={a}&query=mutation{b}", "unknown", Access::Unknown),
+        ("%71uery=mutation{b}", "mutation", Access::Writes),
+        ("query=%ff", "unknown", Access::Unknown),
+        ("query={a}&extensions=%7B", "unknown", Access::Unknown),
+        ("", "unknown", Access::Untold),
+        ("id=7", "unknown", Access::Untold),
+        ("query={a}&id=7", "query", Access::Unknown),
+    ] {
+        let operation = Operation::of_query(Some(query));
+        assert_eq!(
+            (operation.label(), operation.access()),
+            (label, access),
+            "{query}"
+        );
+    }
+    let body = br#"{"query":"query Orders { a }"}"#;
+    for (query, access) in [
+        ("operationName=Orders", Access::Reads),
+        ("v=2", Access::Reads),
+        ("operationName=Other", Access::Unknown),
+        ("query=mutation{b}", Access::Unknown),
+        ("id=7", Access::Unknown),
+    ] {
+        assert_eq!(
+            Operation::of_body(JSON, Some(query), body).access(),
+            access,
+            "{query}"
+        );
+    }
+}
+
+#[test]
+fn only_the_types_of_graphql_are_read() {
+    for (media, body, access) in [
+        ("application/json", r#"{"query":"{ a }"}"#, Access::Reads),
+        (
+            "Application/JSON ; Charset=UTF-8",
+            r#"{"query":"{ a }"}"#,
+            Access::Reads,
+        ),
+        ("application/graphql", "{ a }", Access::Reads),
+        (
+            "application/graphql",
+            r#"{"query":"{ a }"}"#,
+            Access::Unknown,
+        ),
+        (
+            "application/graphql",
+            r#"{"query":"mutation { a }"}"#,
+            Access::Unknown,
+        ),
+        ("application/json", "{ a }", Access::Unknown),
+        (
+            "application/json; charset=utf-16",
+            r#"{"query":"{ a }"}"#,
+            Access::Unknown,
+        ),
+        ("text/plain", r#"{"query":"{ a }"}"#, Access::Unknown),
+        ("", r#"{"query":"{ a }"}"#, Access::Unknown),
+    ] {
+        let operation = Operation::of_body(media.as_bytes(), None, body.as_bytes());
+        assert_eq!(operation.access(), access, "{media} {body}");
+    }
+}
+
+#[test]
+fn large_and_deep_texts_end_quickly() {
+    let aliases = "a1: b ".repeat(10_000);
+    assert_eq!(
+        document(&format!("query Many {{ {aliases} }}")),
+        told("query Many", Access::Reads)
+    );
+    let deep = format!("{}a{}", "{a".repeat(100_000), "}".repeat(100_000));
+    assert_eq!(document(&deep).1, Access::Unknown);
+    let megabyte = format!("query Large {{ a(t: \"{}\") }}", "x".repeat(1 << 20));
+    assert_eq!(document(&megabyte), told("unknown", Access::Unknown));
+    let variables = format!(
+        r#"{{"query":"{{ a }}","variables":{}{}}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    assert_eq!(posted(&variables), told("query", Access::Reads));
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics_and_labels_are_bounded_and_plain(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[ -~\\n\"{}()#@$\u{e9}]{0,80}") {
+        for operation in [
+            Operation::of_body(JSON, None, &bytes),
+            Operation::of_body(b"application/graphql", Some(&text), &bytes),
+            Operation::of_body(b"application/graphql", None, text.as_bytes()),
+            Operation::of_body(JSON, None, serde_json::json!({"query": "{ a }", "operationName": text}).to_string().as_bytes()),
+            Operation::of_query(Some(&text)),
+        ] {
+            let label = operation.label();
+            prop_assert!(label.len() <= "subscription".len() + 1 + MAX_NAME_BYTES + 1 + HASH_DIGITS);
+            prop_assert!(label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_ {}".contains(&byte)), "{}", label);
+        }
+    }
+
+    #[test]
+    fn a_mutation_is_seen_wherever_it_stands(before in "[ \\n,{}a()\"#]{0,20}", after in "[ \\n,{}a()\"#]{0,20}") {
+        let text = format!("{before} mutation {{ b }} {after}");
+        let is_inside = before.contains(['#', '"', '{', '(']);
+        let (_, access) = document(&text);
+        prop_assert!(is_inside || access > Access::Untold, "{}", text);
+    }
+}
