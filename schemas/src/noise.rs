@@ -107,6 +107,10 @@ pub struct Excused {
     /// Those of them about which the configuration never asks again, so that no proof of others covers them.
     #[serde(default)]
     pub never_asked: u64,
+    /// Those of `open` that are at places where the legacy moves, too, and the candidate was shown to be wrong in a part of its
+    /// answers: how many of them are wrong is not known.
+    #[serde(default)]
+    pub partly: u64,
     /// The share of the compared requests that could hide in what is taken for noise, at the most.
     pub hidden: f64,
 }
@@ -127,6 +131,7 @@ impl Excused {
             known: self.known + other.known,
             open: self.open + other.open,
             never_asked: self.never_asked + other.never_asked,
+            partly: self.partly + other.partly,
             hidden: (self.hidden * compared as f64 + other.hidden * of_other as f64) / all,
         }
     }

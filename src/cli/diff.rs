@@ -36,6 +36,7 @@ Examples:
   curl -s http://127.0.0.1:7002/users/42 | parity diff saved.json -
   curl -i http://127.0.0.1:7001/users > old.http; curl -i http://127.0.0.1:7002/users > new.http
   parity diff old.http new.http --rules parity.toml       status, headers and body
+  parity diff old.http new.http --rules parity.toml --route 'GET /users/42'
   parity diff --stat before.json after.json               one line for each pattern
   parity diff --all --color always old.json new.json | less -R
 
@@ -49,9 +50,12 @@ pub(crate) struct DiffArgs {
     /// Kind of both [default: by extension, else by an HTTP/ first line, else by a look].
     #[arg(long = "as", value_enum)]
     pub(crate) kind: Option<DiffKind>,
-    /// A configuration whose `[[rule]]` entries apply, except those for a single route.
+    /// A configuration whose `[[rule]]` entries apply, except those for a single route without --route.
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
+    /// The request that both answer, or its route, so that rules for it apply: 'GET /users/42' or 'GET /users/{id}'.
+    #[arg(long, value_name = "'METHOD /PATH'", requires = "rules")]
+    pub(crate) route: Option<String>,
     #[command(flatten)]
     pub(crate) flags: Flags<OfDiff>,
     /// Count by pattern, one line each, instead of showing values.

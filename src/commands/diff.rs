@@ -19,6 +19,7 @@ use parity_dashboards::view::diff::Diff;
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
+use parity_schemas::visible::visible;
 
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
@@ -120,10 +121,22 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
     let environment = Environment::of_process().only(&[&top::PROFILES]);
     let mut layers = Layers::load(args.rules.as_deref(), &environment, &args.flags.settings());
-    match layers.rules(now) {
-        Some(rules) => Ok(rules),
-        None => Err(layers.into_problems().into()),
+    let asked = args.route.as_deref();
+    let route = asked
+        .map(|request| layers.label_of(request).context("--route"))
+        .transpose()?;
+    let Some(rules) = layers.rules(now) else {
+        return Err(layers.into_problems().into());
+    };
+    let Some(route) = route else {
+        return Ok(rules);
+    };
+    if rules.routes().all(|named| named != route) {
+        terminal::note(&visible(&format!(
+            "--route: no rule is for `{route}` alone"
+        )));
     }
+    Ok(Arc::new(rules.on_route(&route)))
 }
 
 fn answer(input: &Input) -> Result<Capture> {

@@ -27,7 +27,11 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let (store, mut question) = selection::resolve(&args.store, args.asked.question())?;
     if let Some(file) = &args.openapi {
-        question.thresholds.operations = openapi::operations(file)?;
+        let described = openapi::operations(file)?;
+        for note in &described.notes {
+            terminal::note(&visible(note));
+        }
+        question.thresholds.operations = described.operations;
     }
     let wait = args.wait.unwrap_or_default();
     let mut waiting = Waiting::new(wait)?;
@@ -59,6 +63,9 @@ fn keep(decision: &mut Decision, store: &StoreConfig, dry_run: bool) {
     decision.stored = Some(!dry_run);
     let failed = if dry_run {
         Some("--dry-run".to_owned())
+    } else if decision.evidence.is_none() {
+        // A slip in a name would otherwise be the newest decision of all, before those that rest on something.
+        Some("nothing is recorded of what was asked for, so it rests on nothing".to_owned())
     } else {
         let stored = record_decision(store, decision).map_err(anyhow::Error::from);
         stored.err().map(|error| error::line(&error))

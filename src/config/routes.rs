@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use parity_schemas::route::{RoutePolicy, RouteRule, label_of_requests};
+use parity_schemas::route::{RouteError, RoutePolicy, RouteRule, label_of_requests};
 
 use super::Layers;
 use super::file::TableEntry;
@@ -36,6 +36,21 @@ impl Layers {
             self.look_at_routes_of_rules(&routes);
         }
         routes
+    }
+
+    /// How a report calls a request, or the route of a rule: `GET /users/42?page=1` is one of `GET /users/{id}`.
+    pub(crate) fn label_of(&mut self, request: &str) -> Result<String, RouteError> {
+        let routes = self.routes();
+        let line = request.trim();
+        // The first line of a request may be given as it is.
+        let line = line.rsplit_once(" HTTP/").map_or(line, |(line, _)| line);
+        let line = line.split(['?', '#']).next().unwrap_or_default();
+        let rule = RouteRule::parse(line, RoutePolicy::default())?;
+        let mut named = self.rules.iter().map(|entry| entry.config.route.as_deref());
+        if named.any(|route| route == Some(rule.label())) {
+            return Ok(rule.label().to_owned());
+        }
+        label_of_requests(&routes, line)
     }
 
     fn route(&mut self, entry: &TableEntry) -> Option<RouteRule> {

@@ -214,7 +214,7 @@ fn rules_are_told_with_what_they_excused_or_did_not() {
         (ended.code, &*ended.stdout),
         (
             0,
-            "equal: 4 × by rule times: /0/t, /1/t, /2/t, …\n1 rule excused nothing here: nothing\n1 rule is for one route, not applied: there\nmatch\n"
+            "equal: 4 × by rule times: /0/t, /1/t, /2/t, …\n1 rule excused nothing here: nothing\n1 rule is for one route, not applied without --route: there\nmatch\n"
         )
     );
     let ended = diff_in(
@@ -228,6 +228,59 @@ fn rules_are_told_with_what_they_excused_or_did_not() {
         (&rules[1]["id"], &rules[1]["hits"]),
         (&"nothing".into(), &0.into())
     );
+}
+
+#[test]
+fn rules_of_a_route_apply_to_the_answers_of_a_request_that_is_named() {
+    let place = Place::new();
+    place.write(
+        "rules.toml",
+        "[[route]]\nmatch = \"GET /by-name/{name}\"\n\
+         [[rule]]\nid = \"users\"\nroute = \"GET /users/{id}\"\npath = \"/t\"\naction = \"ignore\"\n\
+         [[rule]]\nid = \"names\"\nroute = \"GET /by-name/{name}\"\npath = \"/t\"\naction = \"ignore\"\n",
+    );
+    let files = [
+        ("a.json", &br#"{"t":1}"#[..]),
+        ("b.json", &br#"{"t":2}"#[..]),
+    ];
+    let asked = |route: &str| {
+        let rules = ["--rules", "rules.toml", "--route", route];
+        diff_in(&place, files, &rules)
+    };
+    for (request, rule) in [
+        ("GET /users/42", "users"),
+        ("GET /users/42?page=1", "users"),
+        ("GET /users/42 HTTP/1.1", "users"),
+        ("get /users/{id}", "users"),
+        ("GET /by-name/ada", "names"),
+    ] {
+        let ended = asked(request);
+        let told = format!("equal: 1 × by rule {rule}: /t\nmatch\n");
+        assert_eq!(
+            (ended.code, &*ended.stdout),
+            (0, &*told),
+            "{request}: {}",
+            ended.stderr
+        );
+    }
+    let other = asked("POST /users/42");
+    assert_eq!(other.code, 1, "{}", other.stdout);
+    assert!(
+        other
+            .stderr
+            .contains("--route: no rule is for `POST /users/{id}` alone"),
+        "{}",
+        other.stderr
+    );
+    assert!(!other.stdout.contains("not applied"), "{}", other.stdout);
+    for (route, wrong) in [("/users/42", "--route"), ("GET users", "--route")] {
+        let refused = asked(route);
+        assert_eq!(refused.code, 2, "{}", refused.stdout);
+        assert!(refused.stderr.contains(wrong), "{}", refused.stderr);
+    }
+    let alone = diff_in(&place, files, &["--route", "GET /users/42"]);
+    assert_eq!(alone.code, 2);
+    assert!(alone.stderr.contains("--rules"), "{}", alone.stderr);
 }
 
 #[test]

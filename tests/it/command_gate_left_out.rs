@@ -1,7 +1,23 @@
 //! Spans of time that `parity gate` leaves out.
 
+use parity_schemas::time::Timestamp;
+
 use crate::command_gate::traffic;
 use crate::support::process::Place;
+
+/// Times within the minutes that were counted: of a part that leaves all of them out, and from the first to the end of the last.
+fn counted_window(place: &Place) -> [String; 4] {
+    const MINUTE: i64 = 60_000_000;
+    let window = place.report().0["window"].clone();
+    let time = |name: &str| {
+        let text = window[name].as_str().expect("a time");
+        text.parse::<Timestamp>().expect("a time").as_micros()
+    };
+    let first = time("from").div_euclid(MINUTE) * MINUTE;
+    let last = (time("to") - 1).div_euclid(MINUTE) * MINUTE + MINUTE;
+    let times = [first + 30_000_000, last - 20_000_000, first, last];
+    times.map(|micros| Timestamp::from_micros(micros).to_string())
+}
 
 #[test]
 fn what_is_left_out_is_told_with_the_decision() {
@@ -21,6 +37,18 @@ fn what_is_left_out_is_told_with_the_decision() {
         "a test, with 1 in 4 wrong): 400 requests received, of which 100 of 400 compared differ";
     let report = place.run(&["gate", "--leave-out", span]);
     assert!(report.stdout.contains(told), "{}", report.stdout);
+    // Ten seconds of it cannot be left out alone.
+    let times = counted_window(&place);
+    let part = format!("{}..{}=ten seconds", times[0], times[1]);
+    let gate = place.run(&["gate", "--leave-out", &part]);
+    let told = format!(
+        "{} to {} is left out, the whole minutes that {} to {} touches (ten seconds): 400 requests received",
+        times[2], times[3], times[0], times[1]
+    );
+    let report = place.run(&["report", "--leave-out", &part]);
+    for text in [gate.stdout, report.stdout] {
+        assert!(text.contains(&told), "{told}: {text}");
+    }
     let past = "2020-01-01T00:00:00Z..2020-01-02T00:00:00Z=nothing was there";
     let same = place.run(&["gate", "--max-mismatch-rate", "0.01", "--leave-out", past]);
     assert_eq!(same.code, 1, "{}", same.stdout);

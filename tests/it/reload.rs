@@ -50,6 +50,22 @@ fn rules_and_sampling_change_under_an_open_connection_and_what_differed_is_decid
 
     place.write("parity.toml", RULE);
     reload(&mirror, "configuration reloaded");
+    // The rule has not met a difference yet, and excuses five all the same.
+    let told = wait_for("the five to be matches", || {
+        let told = place.run(&["report"]).stdout;
+        (told.contains("5 × (mismatches by earlier rules")).then_some(told)
+    });
+    assert!(!told.contains("RULES THAT EXCUSED NOTHING"), "{told}");
+    let markdown = place.run(&["report", "--output", "markdown"]).stdout;
+    assert!(
+        markdown.contains("- 5 × (mismatches by earlier rules"),
+        "{markdown}"
+    );
+    let page = mirror.ask("/").text();
+    assert!(
+        page.contains("<td>5</td><td>(mismatches by earlier rules"),
+        "{page}"
+    );
     ask(7);
     // As soon as the five are settled under the old rules.
     let second = mirror.settled(12);

@@ -14,17 +14,18 @@ use super::words::{TOTAL, duration, number, percent, percents};
 use crate::bounds::{self, Seen};
 
 /// Whether we dropped too much, as a share of what was to be compared. Not as a share of what was received: most of
-/// that may be meant for the legacy only.
+/// that may be meant for the legacy only. Requests without an outcome are in progress, or their outcome was lost with a
+/// process. Neither supports a pass, so they count with what we dropped; but what only waits is not called so.
 pub(super) fn too_many_dropped(
     name: &str,
     counts: &Counts,
+    standing: &Standing,
     thresholds: &Thresholds,
 ) -> Option<String> {
-    // Requests without an outcome are in progress, or their outcome was lost with a process. Neither supports a pass.
-    let lost = counts.received.saturating_sub(counts.settled());
-    let dropped = counts.our_drops() + lost;
-    let meant = counts.compared() + counts.uncomparable() + dropped;
-    let share = dropped as f64 / meant.max(1) as f64;
+    let without = counts.received.saturating_sub(counts.settled());
+    let dropped = counts.our_drops();
+    let meant = counts.compared() + counts.uncomparable() + dropped + without;
+    let share = (dropped + without) as f64 / meant.max(1) as f64;
     if share <= thresholds.max_dropped {
         return None;
     }
@@ -34,10 +35,25 @@ pub(super) fn too_many_dropped(
         .iter()
         .filter(|(reason, _)| reason.is_our_drop())
         .max_by_key(|(_, count)| **count)
-        .filter(|(_, count)| **count >= lost)
-        .map_or("no outcome yet", |(reason, _)| reason.as_str());
+        .filter(|(_, count)| **count >= without)
+        .map(|(reason, _)| reason);
+    if let Some(reason) = reason {
+        return Some(format!(
+            "{name}: {share} % of what was to be compared was dropped by parity (mostly `{reason}`), {allowed} % allowed; what it would have shown is unknown"
+        ));
+    }
+    let besides = match dropped {
+        0 => String::new(),
+        dropped => format!(" or was dropped by parity ({})", number(dropped)),
+    };
+    let waits = if standing.watermarks.iter().any(|run| run.state.goes_on()) {
+        "an answer, a comparison or a recheck is still due for these, so it falls by itself: wait with --wait"
+    } else {
+        "it was lost with a process, so what it would have shown is unknown"
+    };
     Some(format!(
-        "{name}: {share} % of what was to be compared was dropped by parity (mostly `{reason}`), {allowed} % allowed; what it would have shown is unknown"
+        "{name}: {share} % of what was to be compared has no outcome yet ({}){besides}, {allowed} % allowed; {waits}",
+        number(without)
     ))
 }
 
@@ -148,7 +164,8 @@ pub(super) fn too_short(
     let (from, to) = counted(evidence.window, standing);
     let spans = evidence.left_out.iter();
     let mut spans: Vec<(i64, i64)> = spans
-        .map(|one| (one.span.from.as_micros(), one.span.to.as_micros()))
+        .map(|one| one.span.minutes())
+        .map(|left_out| (left_out.from.as_micros(), left_out.to.as_micros()))
         .collect();
     spans.sort_unstable();
     // Spans may overlap: what is left out twice is not counted once less.

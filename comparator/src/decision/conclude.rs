@@ -12,7 +12,8 @@ use parity_schemas::watermark::Standing;
 
 use super::caps::{self, Answers};
 use super::carried;
-use super::judged::Judged;
+use super::judged::{Judged, hides_too_much};
+use super::not_asked::not_asked;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
 use super::{errors, fields, known_differences, latency, sentences, standing};
@@ -113,6 +114,12 @@ pub(super) fn conclude(
     }
     reasons.extend(sentences::candidate_failures(counts));
     reasons.extend(sentences::excused(total));
+    let waits = |route: &RouteDecision| {
+        route.excused.open > route.excused.never_asked || hides_too_much(route.excused, thresholds)
+    };
+    if waits(total) || routes.iter().any(|route| waits(&route.decision)) {
+        reasons.extend(not_asked(counts));
+    }
     if total.excused.open > 0 {
         reasons.extend(sentences::not_proven(question.noise));
     }
@@ -143,7 +150,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));
     reasons.extend(question.news.and_then(known_differences::open));
-    reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
+    reasons.extend(beyond_caps(TOTAL, counts, (&answers, standing), thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {
         let unknown = standing::unknown(TOTAL, total, counts, standing, thresholds);
@@ -164,7 +171,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
         required.filter_map(|route| Some((&route.decision, route.counts.as_deref()?)))
     {
         let name = route.route.as_str();
-        reasons.extend(beyond_caps(name, counts, &Answers::on(counts), thresholds));
+        reasons.extend(beyond_caps(
+            name,
+            counts,
+            (&Answers::on(counts), standing),
+            thresholds,
+        ));
         reasons.extend(caps::too_many_transient(name, route, thresholds));
         if route.outcome == Outcome::Pass {
             let unknown = standing::unknown(name, route, counts, standing, thresholds);
@@ -234,11 +246,11 @@ fn missing_rechecks(
 fn beyond_caps(
     name: &str,
     counts: &Counts,
-    answers: &Answers,
+    (answers, standing): (&Answers, &Standing),
     thresholds: &Thresholds,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    reasons.extend(caps::too_many_dropped(name, counts, thresholds));
+    reasons.extend(caps::too_many_dropped(name, counts, standing, thresholds));
     reasons.extend(caps::too_many_uncomparable(name, counts, thresholds));
     reasons.extend(caps::too_many_not_compared(name, counts, thresholds));
     reasons.extend(answers.too_many_errors(name, thresholds));

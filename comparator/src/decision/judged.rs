@@ -22,6 +22,7 @@ use super::served::is_unserved;
 use super::shares::{self, wrong};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
+use crate::noise::one_sided;
 
 /// A route, what was counted of it, and what that proves.
 pub(super) struct Judged<'a> {
@@ -203,6 +204,40 @@ fn of_all(seen: &[RouteEvidence], noise: &Found<'_>) -> Excused {
 /// Whether more may hide in what is taken for noise than is allowed.
 pub fn hides_too_much(excused: Excused, thresholds: &Thresholds) -> bool {
     excused.total() > 0 && excused.hidden > thresholds.max_hidden
+}
+
+/// What would settle that more may hide in what is taken for noise than is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HiddenSettledBy {
+    /// Rechecks of further mismatches.
+    Rechecks,
+    /// A limit other than 0: no number of rechecks can show that nothing hides.
+    AnyLimit,
+    /// A higher limit: only the legacy changes its answers, which may be a fault or the data.
+    LimitOfOneSided,
+    /// A higher limit: the data changes while it is looked at.
+    LimitOfTransient,
+}
+
+/// What would settle it for a route of these counts, or for all together.
+pub fn hidden_settled_by(
+    route: &RouteDecision,
+    counts: &Counts,
+    thresholds: &Thresholds,
+) -> HiddenSettledBy {
+    let excused = route.excused;
+    let share = excused.total() as f64 / route.compared.max(1) as f64;
+    // Most of what may hide.
+    let mostly = thresholds.max_hidden.max(excused.hidden) / 2.0;
+    if thresholds.max_hidden == 0.0 {
+        HiddenSettledBy::AnyLimit
+    } else if one_sided::of_all(counts) * share > mostly {
+        HiddenSettledBy::LimitOfOneSided
+    } else if excused.transient > excused.noise {
+        HiddenSettledBy::LimitOfTransient
+    } else {
+        HiddenSettledBy::Rechecks
+    }
 }
 
 /// Why the candidate is asked about none of the requests, however many come; `None` if it is asked about some.

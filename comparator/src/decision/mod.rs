@@ -49,6 +49,7 @@ mod headline;
 mod judged;
 mod known_differences;
 mod latency;
+mod not_asked;
 mod operations;
 mod sentences;
 mod served;
@@ -72,9 +73,11 @@ use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
 pub use fields::{FieldsWanting, fields_left, fields_wanting};
-pub use judged::{hides_too_much, never_shadowed};
+pub use judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
+pub use not_asked::{not_asked, paused};
 pub use sentences::{excused as not_counted, never_asked_again};
 use spread::Spread;
+pub use standing::left_out;
 pub use words::{number, plural};
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is

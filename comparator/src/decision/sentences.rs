@@ -10,11 +10,10 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
-use super::judged::{hides_too_much, never_shadowed};
+use super::judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents, plural};
 use crate::bounds::{self, Seen};
-use crate::noise::one_sided;
 
 /// Names in one sentence; more are counted.
 const MAX_NAMED: usize = 5;
@@ -142,13 +141,7 @@ pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
     told.collect()
 }
 
-/// Whether most of what may hide is that only the legacy changes its answers.
-fn is_one_sided(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -> bool {
-    let share = route.excused.total() as f64 / route.compared.max(1) as f64;
-    one_sided::of_all(counts) * share > thresholds.max_hidden.max(route.excused.hidden) / 2.0
-}
-
-/// What that means.
+/// What it means that only the legacy changes its answers.
 fn only_the_legacy(counts: &Counts) -> String {
     let of = |event| number(counts.rechecks.get(&event).copied().unwrap_or(0));
     format!(
@@ -170,20 +163,20 @@ pub(super) fn unproven(
     let excused = route.excused;
     if hides_too_much(excused, thresholds) {
         let (hidden, allowed) = percents(route.excused.hidden, thresholds.max_hidden);
-        let missing = match rechecks {
-            _ if thresholds.max_hidden == 0.0 => {
+        let missing = match (hidden_settled_by(route, counts, thresholds), rechecks) {
+            (HiddenSettledBy::AnyLimit, _) => {
                 "no number of rechecks can show that nothing does".to_owned()
             }
-            _ if is_one_sided(route, counts, thresholds) => only_the_legacy(counts),
-            _ if excused.transient > excused.noise => {
+            (HiddenSettledBy::LimitOfOneSided, _) => only_the_legacy(counts),
+            (HiddenSettledBy::LimitOfTransient, _) => {
                 "the data changes while it is looked at, so only a higher --max-hidden allows more"
                     .to_owned()
             }
-            Some(rechecks) => format!(
+            (HiddenSettledBy::Rechecks, Some(rechecks)) => format!(
                 "about {} more rechecks, spread as the mismatches are, would settle it",
                 number(rechecks)
             ),
-            None => "more rechecks would settle it".to_owned(),
+            (HiddenSettledBy::Rechecks, None) => "more rechecks would settle it".to_owned(),
         };
         sentences.push(format!(
             "{name}: up to {hidden} % of the compared requests may hide a difference in what is taken for noise or for a change of \
@@ -244,8 +237,20 @@ pub fn never_asked_again<'a>(
 fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     let allowed = thresholds.max_mismatch_rate;
     let Excused {
-        open, never_asked, ..
+        open,
+        never_asked,
+        partly,
+        ..
     } = route.excused;
+    if partly > 0 {
+        return format!(
+            "{name}: {} of {} differ. {} of them are at places where the legacy moves, too, and the candidate was seen to be wrong in \
+             some of its answers: in how many is not known, so they prove neither a pass nor a fail",
+            number(route.differing),
+            number(route.compared),
+            number(partly)
+        );
+    }
     if open > 0 {
         let (differing, compared) = (number(route.differing), number(route.compared));
         let mut text = format!(
@@ -254,7 +259,9 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
         );
         match route.needed {
             0 if open > never_asked => {
-                text.push_str(" yet: rechecks settle that, not more requests");
+                text.push_str(
+                    " yet: rechecks of further mismatches settle that, not more equal answers",
+                );
             }
             0 => {}
             // They are so few that other requests outweigh them.

@@ -174,14 +174,22 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
     ))
 }
 
-/// The sentences for what was left out on demand.
-pub(super) fn left_out(evidence: &EvidenceSummary) -> impl Iterator<Item = String> {
+/// The sentences for what was left out on demand: whole minutes, whatever was asked for.
+pub fn left_out(evidence: &EvidenceSummary) -> impl Iterator<Item = String> {
     evidence.left_out.iter().map(|left_out| {
-        let span = &left_out.span;
+        let (span, minutes) = (&left_out.span, left_out.span.minutes());
+        let asked = if (minutes.from, minutes.to) == (span.from, span.to) {
+            String::new()
+        } else {
+            format!(
+                ", the whole minutes that {} to {} touches",
+                span.from, span.to
+            )
+        };
         format!(
-            "{} to {} is left out ({}): {} requests received, of which {} of {} compared differ",
-            span.from,
-            span.to,
+            "{} to {} is left out{asked} ({}): {} requests received, of which {} of {} compared differ",
+            minutes.from,
+            minutes.to,
             span.reason,
             number(left_out.received),
             number(left_out.differing),

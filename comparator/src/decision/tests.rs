@@ -416,14 +416,35 @@ fn the_edges_of_what_may_be_allowed() {
 }
 
 #[test]
-fn outcomes_that_were_lost_with_a_process_keep_the_gate_open() {
-    let mut lost = counts(10_000, 0, &[]);
-    lost.received = 20_000;
-    let decision = gate(vec![("GET /a", lost)], &Thresholds::default());
-    assert_eq!(decision.outcome, Outcome::Undecided);
-    assert!(
-        decision.reasons[0].contains("no outcome yet"),
-        "{:?}",
-        decision.reasons
-    );
+fn what_has_no_outcome_keeps_the_gate_open_and_is_no_drop() {
+    let mut counts = counts(10_000, 0, &[(Reason::QueueFull, 40)]);
+    counts.received = 20_000;
+    let evidence = evidence(vec![("GET /a", counts)]);
+    for (state, told) in [
+        ("complete", "is still due"),
+        ("ended", "was lost with a process"),
+        ("other_rules", "was lost with a process"),
+    ] {
+        let run = serde_json::json!({ "instance": "one", "state": state, "under_way": 0 });
+        let standing = Standing::shown(vec![serde_json::from_value(run).expect("a watermark")]);
+        let decision = decide(
+            "checkout",
+            Some(&evidence),
+            &standing,
+            &Thresholds::default(),
+            Uuid::nil(),
+            Timestamp::from_micros(0),
+        );
+        assert_eq!(decision.outcome, Outcome::Undecided);
+        let reasons = &decision.reasons;
+        let reason = reasons.iter().find(|reason| reason.contains("outcome yet"));
+        let reason = reason.unwrap_or_else(|| panic!("{reasons:?}"));
+        assert!(
+            reason.starts_with(
+                "all requests: 50.00 % of what was to be compared has no outcome yet (9,960) or was dropped by parity (40), 5.00 % allowed"
+            ),
+            "{reason}"
+        );
+        assert!(reason.contains(told), "{state}: {reason}");
+    }
 }

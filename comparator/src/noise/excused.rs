@@ -16,6 +16,9 @@
 //! hide in all of them is bounded as in one. That holds as well while nobody asked about the few: their number is then part of
 //! that bound. One recheck that finds the legacy standing still there ends it, so a fault that always looks like the
 //! explanation is told by its own rechecks.
+//!
+//! Of groups in which the candidate is wrong only now and then, beside a legacy that moves, only a part is certain
+//! ([`super::partly`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,6 +29,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 
 use super::group_place::Place;
+use super::partly::{self, Shares};
 use super::proof::{GroupSums, OfRoute, Proof, both, prove};
 use super::shape::Shape;
 use super::sums::of_class;
@@ -60,11 +64,12 @@ pub fn find<'a>(evidence: &'a Evidence, usage: NoiseUse, known: &Names<'_>) -> F
             excused.transient = transient;
         }
     }
+    let mut shares = Shares::new();
     if usage != NoiseUse::Off {
-        found.groups = groups(evidence);
+        (found.groups, shares) = groups(evidence);
     }
     if usage == NoiseUse::Use {
-        add_sets(&mut found, evidence, known);
+        add_sets(&mut found, evidence, known, shares);
     } else {
         add_known_sets(&mut found, evidence, known);
     }
@@ -110,6 +115,12 @@ fn add_known_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Nam
     add_uncounted(found, evidence, &owned(known));
 }
 
+/// The names of the groups of a set.
+fn names_of(set: &SetEvidence) -> impl Iterator<Item = (&str, &str)> {
+    let names = set.fingerprints.iter();
+    names.map(|name| (set.route.as_str(), name.as_str()))
+}
+
 fn owned(names: &Names<'_>) -> HashSet<(String, String)> {
     let names = names.iter();
     names
@@ -124,7 +135,12 @@ fn counting(set: &SetEvidence) -> u64 {
 }
 
 /// Adds the exchanges all of whose groups are noise or known, or may be noise.
-fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>) {
+fn add_sets<'a>(
+    found: &mut Found<'a>,
+    evidence: &'a Evidence,
+    known: &Names<'_>,
+    shares: Shares<'a>,
+) {
     let states: HashMap<(&str, &str), &NoiseGroup> = found
         .groups
         .iter()
@@ -134,6 +150,11 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>
         })
         .collect();
     let untold = untold::groups(evidence);
+    let may_be = |name: (&str, &str)| {
+        known.contains(&name) || states.contains_key(&name) || untold.contains(&name)
+    };
+    let shares = partly::without_own_groups(shares, evidence, may_be);
+    let mut certain: HashMap<&str, f64> = HashMap::new();
     for set in &evidence.sets {
         let count = counting(set);
         let never = set.never_asked.min(count);
@@ -152,13 +173,16 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>
         let members = members.iter();
         let members = members.map(|name| states.get(&(set.route.as_str(), name.as_str())));
         let Some(members) = members.collect::<Option<Vec<_>>>() else {
-            let mut names = set.fingerprints.iter();
-            let may_be = names.all(|name| {
-                let name = (set.route.as_str(), name.as_str());
-                known.contains(&name) || states.contains_key(&name) || untold.contains(&name)
-            });
-            if may_be && count > never {
-                found.routes.entry(&set.route).or_default().open += count - never;
+            let share = |name| shares.get(&name).copied();
+            let mut names = names_of(set);
+            if names.all(|name| may_be(name) || share(name).is_some()) && count > never {
+                let excused = found.routes.entry(&set.route).or_default();
+                let count = count - never;
+                excused.open += count;
+                if let Some(most) = names_of(set).filter_map(share).reduce(f64::max) {
+                    excused.partly += count;
+                    *certain.entry(&set.route).or_default() += most * count as f64;
+                }
             }
             continue;
         };
@@ -180,9 +204,17 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Names<'_>
         excused.open += never;
         excused.never_asked += never;
     }
+    for (route, certain) in certain {
+        let excused = found.routes.entry(route).or_default();
+        // Less than there are: each share is one of its mismatches.
+        let certain = (certain as u64).min(excused.partly);
+        excused.open -= certain;
+        excused.partly -= certain;
+    }
     let mut excusable = owned(known);
     let noise = found.groups.iter();
     excusable.extend(noise.map(|one| (one.route.clone(), one.group.fingerprint.clone())));
+    excusable.extend(owned(&shares.into_keys().collect()));
     add_uncounted(found, evidence, &excusable);
 }
 
@@ -234,8 +266,8 @@ fn add_uncounted<'a>(
     }
 }
 
-/// Groups that are noise or may be.
-fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
+/// Groups that are noise or may be, and those of which a part is wrong.
+fn groups(evidence: &Evidence) -> (Vec<NoiseGroup>, Shares<'_>) {
     let counts: HashMap<&str, &Counts> = evidence
         .routes
         .iter()
@@ -254,28 +286,39 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
         let family = family.or_insert_with(|| GroupSums::none(place.shape));
         family.add(&GroupSums::of_group(group, place.shape));
     }
-    let mut groups: Vec<NoiseGroup> = places
-        .iter()
-        .filter_map(|(place, group)| {
-            let compared = counts.get(group.route.as_str())?.compared();
-            let mirrored = place.mirrored();
-            // A group that is its own mirror has none.
-            let is_two = mirrored != *place;
-            let of_mirrored = places.get(&mirrored).copied().filter(|_| is_two);
-            let family = families.get(&place.family())?;
-            let family_mirrored = families.get(&mirrored.family()).filter(|_| is_two);
-            // One that has no other member says nothing more.
-            let family = (family.count > group.count).then(|| NoiseFamily {
-                sums: family.clone().into_noise(),
-                mirror: family_mirrored.map(|family| family.clone().into_noise()),
-            });
-            let mirror =
-                of_mirrored.map(|other| GroupSums::of_group(other, mirrored.shape).into_noise());
-            noise_group(group, mirror, family, OfRoute { compared, groups })
-        })
-        .collect();
-    in_order(&mut groups);
-    groups
+    let all = places.iter().filter_map(|(place, group)| {
+        let compared = counts.get(group.route.as_str())?.compared();
+        let mirrored = place.mirrored();
+        // A group that is its own mirror has none.
+        let is_two = mirrored != *place;
+        let of_mirrored = places.get(&mirrored).copied().filter(|_| is_two);
+        let family = families.get(&place.family())?;
+        let family_mirrored = families.get(&mirrored.family()).filter(|_| is_two);
+        // One that has no other member says nothing more.
+        let family = (family.count > group.count).then(|| NoiseFamily {
+            sums: family.clone().into_noise(),
+            mirror: family_mirrored.map(|family| family.clone().into_noise()),
+        });
+        let mirror =
+            of_mirrored.map(|other| GroupSums::of_group(other, mirrored.shape).into_noise());
+        let of = OfRoute { compared, groups };
+        Some((*group, unjudged(group, mirror, family, of)))
+    });
+    let mut noise = Vec::new();
+    let mut shares = Shares::new();
+    for (group, unjudged) in all {
+        let share = partly::share(&unjudged);
+        match (judged(unjudged), share) {
+            (Some(judged), _) => noise.push(judged),
+            (None, Some(share)) => {
+                let name = (group.route.as_str(), group.group.fingerprint.as_str());
+                shares.insert(name, share);
+            }
+            (None, None) => {}
+        }
+    }
+    in_order(&mut noise);
+    (noise, shares)
 }
 
 /// First those that are proven, the most frequent first.
@@ -306,14 +349,14 @@ pub fn judged_again<'a>(
     judged
 }
 
-/// What is known of one group; `None` if it is no noise.
-fn noise_group(
+/// The sums of one group, before they are judged.
+fn unjudged(
     group: &GroupEvidence,
     mirror: Option<NoiseSums>,
     family: Option<NoiseFamily>,
     OfRoute { compared, groups }: OfRoute,
-) -> Option<NoiseGroup> {
-    judged(NoiseGroup {
+) -> NoiseGroup {
+    NoiseGroup {
         route: group.route.clone(),
         group: group.group.clone(),
         state: NoiseState::Open,
@@ -328,7 +371,7 @@ fn noise_group(
         hidden: 0.0,
         against: Vec::new(),
         example_id: None,
-    })
+    }
 }
 
 /// The group with what its sums show; `None` if it is no noise.

@@ -24,7 +24,8 @@ const VALUES_IN_ALL: usize = 64 * 2 * VALUES;
 /// three.
 const LEAST_VALUES: usize = 32;
 /// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
-/// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
+/// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always. Of an id once
+/// is enough: it may have been handed out to two who should not share it.
 const OFTEN: u32 = 2;
 /// How long ago a value must have been seen first to be one that repeats, in microseconds. A clock that ticks slowly shows
 /// one value to all requests of that moment, and how many come in one moment is not the same for both services. Of ids each
@@ -146,9 +147,8 @@ impl Memory {
         let repeats = |values: &[u64], known: &Values| {
             let mut seen = values.iter().filter_map(|value| known.shown.get(value));
             seen.any(|shown| {
-                shown.times >= OFTEN
-                    && (seen_ids
-                        || time.as_micros().saturating_sub(shown.first.as_micros()) >= LONG_AGO)
+                let age = time.as_micros().saturating_sub(shown.first.as_micros());
+                seen_ids || (shown.times >= OFTEN && age >= LONG_AGO)
             })
         };
         // Where each keeps its value for a while, all looks of that while are one.

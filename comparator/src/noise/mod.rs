@@ -28,6 +28,7 @@ pub mod proof;
 pub mod shape;
 pub(crate) mod sums;
 
+mod partly;
 mod place;
 pub(crate) mod untold;
 mod value;

@@ -55,6 +55,8 @@ pub const ORDER_IMBALANCE: f64 = 0.25;
 /// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
 /// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
+/// More rechecks than this are not told as a number: they would take years.
+const MOST_MISSING: f64 = 1e9;
 /// Of which route a group is.
 #[derive(Clone, Copy, Debug)]
 pub struct OfRoute {
@@ -160,6 +162,9 @@ pub enum Objection {
         most: f64,
         /// What may hide, of them.
         allowed: f64,
+        /// About how many more rechecks would show that no more does, if they come out as those so far; `None` if none would, or
+        /// there are none to go by.
+        missing: Option<u64>,
     },
     /// One side has another kind of value, or none, more often than the other has it the other way round.
     OneSided {
@@ -252,9 +257,9 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, route: impl Into<O
     }
     for (evidence, counterpart) in PAIRS {
         let (times, other) = (both.of(evidence), both.of(counterpart));
-        let most = excess(times, other, rechecks) * both.uneven(rechecks, both.count);
-        proof.hidden = proof.hidden.max(most * share);
-        proof.weigh(evidence, [times, other], most, allowed);
+        let pair = Weighed::of([times, other], rechecks, both.uneven(rechecks, both.count));
+        proof.hidden = proof.hidden.max(pair.most * share);
+        proof.weigh(evidence, &pair, allowed);
     }
     proof.hidden += unseen;
     let orders = if group.shape.legacy == ValueShape::Order {
@@ -266,16 +271,17 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, route: impl Into<O
     };
     for &(evidence, counterpart) in orders {
         let (times, other) = (both.of(evidence), both.of(counterpart));
-        let most = excess(times, other, rechecks) * both.uneven(rechecks, both.count);
+        let pair = Weighed::of([times, other], rechecks, both.uneven(rechecks, both.count));
         let allowed = allowed.clamp(ORDER_IMBALANCE, COARSEST_IMBALANCE);
-        proof.weigh(evidence, [times, other], most, allowed);
+        proof.weigh(evidence, &pair, allowed);
     }
     if group.shape.is_ordered() {
         let allowed = MAX_HIDDEN / share.max(f64::MIN_POSITIVE);
         let (more, less) = both.leading(RecheckEvidence::Above, RecheckEvidence::Below);
-        let most = excess(more.1, less, rechecks) * both.uneven(rechecks, both.count);
+        let uneven = both.uneven(rechecks, both.count);
+        let pair = Weighed::of([more.1, less], rechecks, uneven);
         let allowed = allowed.clamp(FINEST_IMBALANCE, COARSEST_IMBALANCE);
-        proof.weigh(more.0, [more.1, less], most, allowed);
+        proof.weigh(more.0, &pair, allowed);
         proof.weigh_lately(&both, compared);
     }
     proof
@@ -319,38 +325,73 @@ impl Proof {
             return;
         }
         let (more, less) = both.leading(RecheckEvidence::LatelyAbove, RecheckEvidence::LatelyBelow);
-        let most = excess(more.1, less, rechecks) * both.uneven(rechecks, count);
+        let pair = Weighed::of([more.1, less], rechecks, both.uneven(rechecks, count));
         let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).max(FINEST_IMBALANCE);
-        if most > allowed {
-            self.against.push(Objection::MayHide {
-                evidence: more.0,
-                most,
-                allowed,
-            });
+        if pair.most > allowed {
+            self.against.push(pair.may_hide(more.0, allowed));
         }
     }
 
     /// Looks at one pair.
-    fn weigh(
-        &mut self,
-        evidence: RecheckEvidence,
-        [times, counterpart]: [u64; 2],
-        most: f64,
-        allowed: f64,
-    ) {
+    fn weigh(&mut self, evidence: RecheckEvidence, pair: &Weighed, allowed: f64) {
+        let [times, counterpart] = pair.seen;
         if evidence_for(times, counterpart) >= self.shown {
             self.against.push(Objection::Shown {
                 evidence,
                 times,
                 counterpart,
             });
-        } else if most > allowed {
-            self.against.push(Objection::MayHide {
-                evidence,
-                most,
-                allowed,
-            });
+        } else if pair.most > allowed {
+            self.against.push(pair.may_hide(evidence, allowed));
         }
+    }
+}
+
+/// What was seen of a pair, and what may hide by it.
+struct Weighed {
+    seen: [u64; 2],
+    rechecks: u64,
+    /// By how much the rechecks say less because they are spread unevenly.
+    uneven: f64,
+    /// The most by which the one may exceed the other, of the group's exchanges.
+    most: f64,
+}
+
+impl Weighed {
+    fn of(seen: [u64; 2], rechecks: u64, uneven: f64) -> Self {
+        let most = excess(seen[0], seen[1], rechecks) * uneven;
+        Self {
+            seen,
+            rechecks,
+            uneven,
+            most,
+        }
+    }
+
+    fn may_hide(&self, evidence: RecheckEvidence, allowed: f64) -> Objection {
+        Objection::MayHide {
+            evidence,
+            most: self.most,
+            allowed,
+            missing: self.missing(allowed),
+        }
+    }
+
+    /// About how many more rechecks are missing. A bound falls as rechecks rise if nothing was seen, and else as their root
+    /// does, towards what was seen; that is near enough for a number that a person plans with, and costs nothing.
+    fn missing(&self, allowed: f64) -> Option<u64> {
+        let [times, counterpart] = self.seen;
+        let rechecks = self.rechecks as f64;
+        let seen = times.saturating_sub(counterpart) as f64 / rechecks * self.uneven;
+        let factor = (self.most - seen) / (allowed - seen);
+        let all = if times + counterpart == 0 {
+            rechecks * factor
+        } else {
+            rechecks * factor * factor
+        };
+        let more = (all - rechecks).ceil();
+        // Without rechecks, or where as much was seen as is allowed, it is no number.
+        (allowed > seen && more > 0.0 && more < MOST_MISSING).then_some(more as u64)
     }
 }
 
@@ -404,13 +445,19 @@ impl fmt::Display for Objection {
                 evidence,
                 most,
                 allowed,
-            } => write!(
-                f,
-                "too few rechecks: \"{}\" may exceed its opposite by {}, {} allowed",
-                evidence.meaning(),
-                of_group(*most),
-                of_group(*allowed)
-            ),
+                missing,
+            } => {
+                let more = missing.map_or_else(String::new, |missing| {
+                    format!(", about {missing} more are wanted")
+                });
+                write!(
+                    f,
+                    "too few rechecks{more}: \"{}\" may exceed its opposite by {}, {} allowed",
+                    evidence.meaning(),
+                    of_group(*most),
+                    of_group(*allowed)
+                )
+            }
             Self::OneSided { count, mirrored } => write!(
                 f,
                 "{count} times this way, and {mirrored} times with the services exchanged"

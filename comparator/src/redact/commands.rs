@@ -7,84 +7,11 @@
 //!
 //! Each word is looked at once, and nothing behind it except the value of an option: a text costs what its length does.
 
+mod programs;
+
 use std::ops::Range;
 
-/// How a program takes its password.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// `-pSECRET`; what follows `-p ` is something else.
-    Joined,
-    /// `-p SECRET`, and `-pSECRET`, too.
-    Either,
-    /// `-k SECRET`; what is joined to it is another option.
-    Apart,
-    /// `-u user:SECRET`, also joined.
-    Login,
-    /// `-U user%SECRET`, also joined.
-    Percent,
-    /// `--from-literal=name=SECRET`, also apart.
-    Pair,
-}
-
-impl Form {
-    /// Where the secret begins in the value of the option.
-    fn secret_in(self, value: &str) -> Option<usize> {
-        match self {
-            Self::Joined | Self::Either | Self::Apart => (!value.is_empty()).then_some(0),
-            Self::Login => value.contains(':').then_some(0),
-            Self::Percent => value.find('%').map(|at| at + 1),
-            Self::Pair => value.find('=').map(|at| at + 1),
-        }
-    }
-}
-
-/// Where a program takes its password.
-#[derive(Clone, Copy)]
-enum Place {
-    /// Behind one of these options.
-    Options(&'static [(&'static str, Form)]),
-    /// The same, once this word has been read: `kubectl create secret …`, for other kinds the same option gives no secret.
-    After(&'static str, &'static [(&'static str, Form)]),
-    /// `htpasswd -b file user SECRET`, and `htpasswd -nb user SECRET`.
-    LastOfBatch,
-    /// `sqlplus user/SECRET@database`.
-    Slash,
-}
-
-const MYSQL: Place = Place::Options(&[("-p", Form::Joined)]);
-const SMB: Place = Place::Options(&[("-U", Form::Percent), ("--user", Form::Percent)]);
-const LDAP: Place = Place::Options(&[("-w", Form::Either)]);
-
-/// Programs by the begin of their names.
-const PROGRAMS: [(&str, Place); 16] = [
-    ("mysql", MYSQL),
-    ("mariadb", MYSQL),
-    ("mycli", Place::Options(&[("-p", Form::Either)])),
-    ("sshpass", Place::Options(&[("-p", Form::Either)])),
-    ("mongo", Place::Options(&[("-p", Form::Either)])),
-    ("sqlcmd", Place::Options(&[("-P", Form::Either)])),
-    ("redis-cli", Place::Options(&[("-a", Form::Either)])),
-    ("ldapsearch", LDAP),
-    ("ldapmodify", LDAP),
-    (
-        "curl",
-        Place::Options(&[
-            ("-u", Form::Login),
-            ("-U", Form::Login),
-            ("--user", Form::Login),
-            ("--proxy-user", Form::Login),
-        ]),
-    ),
-    ("openssl", Place::After("enc", &[("-k", Form::Apart)])),
-    ("smbclient", SMB),
-    ("rpcclient", SMB),
-    (
-        "kubectl",
-        Place::After("secret", &[("--from-literal", Form::Pair)]),
-    ),
-    ("htpasswd", Place::LastOfBatch),
-    ("sqlplus", Place::Slash),
-];
+use programs::{Called, Form, Place, calls_any, is_directive, program};
 
 /// What a word of a command is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,10 +23,20 @@ enum Told {
     Next(Form),
 }
 
+/// What stands between two words.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Border {
+    /// They may be of one command.
+    #[default]
+    None,
+    /// A command ended, so that the next word may call a program.
+    Over,
+}
+
 /// The words of a command that were read so far.
 #[derive(Default)]
 struct Command {
-    place: Option<Place>,
+    called: Option<Called>,
     /// Whether the word that `Place::After` waits for was read.
     is_after: bool,
     /// Words that are no options.
@@ -110,18 +47,38 @@ struct Command {
     absent: usize,
     /// Whether the next word belongs to the option before it.
     skips: bool,
+    /// What the word before leaves to the next one.
+    border: Border,
 }
 
 impl Command {
     fn read(&mut self, word: &str) -> Told {
-        if let Some(place) = program(word) {
+        if is_directive(word) {
+            return Told::Next(Form::Apart);
+        }
+        // By itself, or behind another one.
+        let begins = self.called.is_none() || self.border == Border::Over;
+        if let Some(called) = program(word, begins) {
             *self = Self {
-                place: Some(place),
+                called: Some(called),
                 ..Self::default()
             };
             return Told::Nothing;
         }
-        match self.place {
+        let told = self.told(word);
+        self.border = if word.ends_with([';', '|', '&', '(']) {
+            Border::Over
+        } else {
+            Border::None
+        };
+        if self.border == Border::Over && self.called.is_some_and(|called| called.ends) {
+            self.called = None;
+        }
+        told
+    }
+
+    fn told(&mut self, word: &str) -> Told {
+        match self.called.map(|called| called.place) {
             None => Told::Nothing,
             Some(Place::Options(options)) => by_option(word, options),
             Some(Place::After(wanted, options)) => {
@@ -134,6 +91,33 @@ impl Command {
             }
             Some(Place::LastOfBatch) => self.batch(word),
             Some(Place::Slash) => self.slash(word),
+            Some(Place::BehindShare(wanted)) => {
+                self.is_after |= word.eq_ignore_ascii_case(wanted);
+                self.behind_share(word)
+            }
+            Some(Place::Pairs(wanted)) => {
+                let is_after = self.is_after;
+                self.is_after |= wanted.contains(&word);
+                match word.find('=') {
+                    Some(sign) if is_after && !word.starts_with('-') => Told::Here(sign + 1),
+                    _ => Told::Nothing,
+                }
+            }
+        }
+    }
+
+    /// The word behind the name of a share, unless that is an option or asks for the password.
+    fn behind_share(&mut self, word: &str) -> Told {
+        if word.starts_with("\\\\") {
+            self.words += 1;
+            return Told::Nothing;
+        }
+        let is_password = self.is_after && self.words == 1 && !word.starts_with('/') && word != "*";
+        self.words += usize::from(self.words == 1);
+        if is_password {
+            Told::Here(0)
+        } else {
+            Told::Nothing
         }
     }
 
@@ -221,7 +205,7 @@ pub(super) fn positions<'w>(words: impl Iterator<Item = Option<&'w str>>) -> Vec
 /// with its line, unless that ends in a backslash.
 pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
-    if !PROGRAMS.iter().any(|(program, _)| text.contains(program)) {
+    if !calls_any(text) {
         return spans;
     }
     let mut command = Command::default();
@@ -258,31 +242,47 @@ pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// The passwords that `chpasswd` reads: `echo "user:SECRET" | chpasswd`, `chpasswd <<< user:SECRET`. More of the line before
-/// the pipe is hidden rather than less.
+/// The passwords that a program reads from its input: `echo "user:SECRET" | chpasswd`, `chpasswd <<< user:SECRET`, and
+/// `echo SECRET | docker login --password-stdin`. More of the line before the pipe is hidden rather than less.
 pub(super) fn piped(text: &str) -> Vec<Range<usize>> {
-    const PROGRAM: &str = "chpasswd";
+    /// What calls it, and whether a user stands before the password.
+    const READERS: [(&str, bool); 2] = [("chpasswd", true), ("--password-stdin", false)];
+    /// What writes a password as it is told.
+    const WRITERS: [&str; 2] = ["echo ", "printf "];
     let mut spans = Vec::new();
-    if !text.contains(PROGRAM) {
-        return spans;
-    }
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let from = start;
-        start += line.len();
-        let Some((before, behind)) = line.split_once(PROGRAM) else {
+    for (reader, with_user) in READERS {
+        if !text.contains(reader) {
             continue;
-        };
-        let given = match (before.rsplit_once('|'), behind.split_once("<<<")) {
-            (Some((given, _)), _) => 0..given.len(),
-            (None, Some((_, given))) => line.len() - given.len()..line.len(),
-            (None, None) => continue,
-        };
-        let written = line.get(given.clone()).unwrap_or_default();
-        if let Some((user, password)) = written.split_once(':') {
-            let at = from + given.start + user.len() + 1;
-            let password = password.trim_end().trim_end_matches(['"', '\'']);
-            spans.push(at..at + password.len());
+        }
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let from = start;
+            start += line.len();
+            let Some((before, behind)) = line.split_once(reader) else {
+                continue;
+            };
+            let given = match (before.rsplit_once('|'), behind.split_once("<<<")) {
+                (Some((given, _)), _) => 0..given.len(),
+                (None, Some((_, given))) => line.len() - given.len()..line.len(),
+                (None, None) => continue,
+            };
+            let written = line.get(given.clone()).unwrap_or_default();
+            let secret = if with_user {
+                written.split_once(':').map(|(_, password)| password)
+            } else if given.start > 0 {
+                Some(written)
+            } else {
+                let writers = WRITERS.iter();
+                let told = writers.filter_map(|writer| Some(written.rsplit_once(writer)?.1));
+                told.min_by_key(|told| told.len())
+            };
+            let Some(secret) = secret else {
+                continue;
+            };
+            let at = from + given.start + (written.len() - secret.len());
+            let blank = secret.len() - secret.trim_start().len();
+            let password = secret.trim().trim_end_matches(['"', '\'']);
+            spans.push(at + blank..at + blank + password.len());
         }
     }
     spans.retain(|span| !span.is_empty());
@@ -293,7 +293,12 @@ pub(super) fn piped(text: &str) -> Vec<Range<usize>> {
 fn here(text: &str, word: usize, secret: usize) -> Range<usize> {
     let quoted = secret == 0 && text.get(..word).is_some_and(|it| it.ends_with(['"', '\'']));
     let from = word + secret - usize::from(quoted);
-    from..from + value_length(text.get(from..).unwrap_or_default())
+    let rest = text.get(from..).unwrap_or_default();
+    // `"name=SECRET with blanks"`: the quote that opens before the name closes behind the value.
+    let before = text.get(..word).and_then(|it| it.chars().next_back());
+    let opened = before.filter(|sign| secret > 0 && matches!(sign, '"' | '\''));
+    let closed = opened.and_then(|quote| rest.lines().next()?.find(quote));
+    from..from + closed.unwrap_or_else(|| value_length(rest))
 }
 
 /// The password behind an option. A quote that opens before the option closes behind it (`"-p", "SECRET"`); any other
@@ -313,26 +318,18 @@ fn next(text: &str, from: usize, end: usize, form: Form) -> Option<Range<usize>>
     if apart {
         let behind = text.get(value..)?;
         let blank = |sign: char| sign.is_whitespace() || matches!(sign, '\\' | ',');
-        value += behind.len() - behind.trim_start_matches(blank).len();
+        let gap = behind.len() - behind.trim_start_matches(blank).len();
+        // The next line belongs to the command only if this one says so.
+        let gap = behind.get(..gap)?;
+        if gap.contains('\n') && !gap.contains(['\\', ',']) {
+            return None;
+        }
+        value += gap.len();
     }
     let written = text.get(value..)?;
     let written = written.get(..value_length(written))?;
     let secret = form.secret_in(written)?;
     Some(value + secret..value + written.len())
-}
-
-/// Where a program takes its password that a word calls, by whatever path.
-fn program(word: &str) -> Option<Place> {
-    let word = word.trim_matches(['"', '\'', '`', '$', '(', '#', '>']);
-    let name = word.rsplit(['/', '\\']).next()?;
-    // A text with blanks is a sentence about the program, or a command line in itself.
-    if name.contains(char::is_whitespace) {
-        return None;
-    }
-    PROGRAMS
-        .iter()
-        .find(|(program, _)| name.starts_with(program))
-        .map(|(_, place)| *place)
 }
 
 /// The length of the word at the start, which may be none.
@@ -356,57 +353,4 @@ fn value_length(text: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_is_one_only_behind_a_program_that_takes_it_so() {
-        let found = |text: &str| {
-            let spans = passwords(text).into_iter();
-            spans
-                .map(|span| text.get(span).unwrap_or_default().to_owned())
-                .collect::<Vec<_>>()
-        };
-        for (text, password) in [
-            ("mysql -uroot -pHUNTER2 shop", "HUNTER2"),
-            (
-                "$ /usr/bin/mysqldump -u root -p'HUN TER2' shop > x.sql",
-                "'HUN TER2'",
-            ),
-            ("cd /x; mariadb-admin -pHUNTER2 ping", "HUNTER2"),
-            ("sshpass -p HUNTER2 ssh -p 2222 ada@host", "HUNTER2"),
-            ("sshpass -pHUNTER2 scp -P 22 a b", "HUNTER2"),
-            ("mongodump -u ada -p HUNTER2", "HUNTER2"),
-            ("redis-cli -h h -a HUNTER2 ping", "HUNTER2"),
-            ("sqlcmd -S h -U sa -P HUNTER2", "HUNTER2"),
-            ("mysql -p'HUNTER2", "'HUNTER2"),
-            ("sh -c \"mysql -uroot -pHUNTER2 shop\"", "HUNTER2"),
-            ("cmd=\"mysqldump -pHUNTER2 shop\"", "HUNTER2"),
-            ("mysql \"-pHUNTER2\"", "HUNTER2"),
-            ("don't run mysql -pHUNTER2, it isn't safe", "HUNTER2,"),
-            ("mysql -p'ab;HUNTER2' x", "'ab;HUNTER2'"),
-            ("mysql -uroot \\\n -pHUNTER2", "HUNTER2"),
-            ("mysql -e 'select 1; select 2' -pHUNTER2", "HUNTER2"),
-        ] {
-            assert!(
-                found(text).contains(&password.to_owned()),
-                "{text}: {:?}",
-                found(text)
-            );
-        }
-        for text in [
-            "mysql -u root -p shop",
-            "mysql -P 3306 --port=3306 shop",
-            "ssh -p 2222 ada@host",
-            "docker run -p 8080:80 mysql",
-            "mkdir -p a/b; echo mysql",
-            "mysql",
-            "mysql ",
-            "sshpass -p",
-            "mysql\nssh -pX",
-            "the mysql server listens on port 3306",
-        ] {
-            assert!(found(text).is_empty(), "{text}: {:?}", found(text));
-        }
-    }
-}
+mod tests;

@@ -246,6 +246,13 @@ impl MarkupReader<'_> {
         if html && ((tag.odd && self.mentions_secret_near(at, &tag)) || self.is_cut(&tag)) {
             return None;
         }
+        // An address in angle brackets, as in Markdown and in messages, is a text.
+        let written = self.text.get(at..tag.end)?;
+        if html && tag.name.ends_with(':') && written.contains("://") {
+            let clean = self.redactor.text(written, self.depth);
+            self.push(&clean);
+            return Some(tag.end);
+        }
         let lower = tag.name.to_ascii_lowercase();
         let is_void = html && VOID.contains(&&*lower);
         if html {

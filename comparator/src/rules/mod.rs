@@ -121,6 +121,11 @@ impl Rules {
         of_one.map(|rule| &*rule.id)
     }
 
+    /// The routes that rules are for.
+    pub fn routes(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().filter_map(|rule| rule.route.as_deref())
+    }
+
     /// The rules that apply at a time, as if there were no others and none of them ever expired: for a mirror, which
     /// takes the next ones at [`Rules::next_expiry`]. The hash is then that of the rules that really apply.
     #[must_use]
@@ -131,6 +136,21 @@ impl Rules {
             rules
                 .map(|rule| Rule {
                     expires: None,
+                    ..rule
+                })
+                .collect(),
+        )
+    }
+
+    /// The rules that apply on a route, as if they were for all: for files, which have no route.
+    #[must_use]
+    pub fn on_route(&self, route: &str) -> Self {
+        let applies = |rule: &&Rule| rule.route.as_deref().is_none_or(|only| only == route);
+        let rules = self.all.iter().filter(applies).cloned();
+        Self::from_checked(
+            rules
+                .map(|rule| Rule {
+                    route: None,
                     ..rule
                 })
                 .collect(),

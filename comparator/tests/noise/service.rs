@@ -97,6 +97,8 @@ pub(crate) enum Fault {
     Twins,
     /// Always the same.
     Constant,
+    /// The one of the answer before.
+    Again,
     /// Null.
     Null,
     /// Another value than the legacy's kind has, such as an id in upper case.
@@ -127,6 +129,8 @@ pub(crate) struct World {
     versions: Vec<u64>,
     /// What each service keeps, and until when.
     kept: [HashMap<String, (i64, String)>; 2],
+    /// The last id of the candidate.
+    last_uuid: String,
 }
 
 /// Different records that clients ask for.
@@ -139,6 +143,7 @@ impl World {
             counter: 1_000,
             versions: vec![0; TARGETS as usize],
             kept: [HashMap::new(), HashMap::new()],
+            last_uuid: String::new(),
         }
     }
 
@@ -261,7 +266,14 @@ impl World {
             (_, Fault::Null) => "null".to_owned(),
             (Noise::Uuid, Fault::Constant) => "\"00000000-dead-4bee-a000-000000000001\"".to_owned(),
             (Noise::Uuid, Fault::Kind) => format!("\"{}\"", self.uuid().to_uppercase()),
-            (Noise::Uuid, _) => format!("\"{}\"", self.uuid()),
+            (Noise::Uuid, Fault::Again) => format!("\"{}\"", self.last_uuid),
+            (Noise::Uuid, _) => {
+                let uuid = self.uuid();
+                if service == Service::Candidate {
+                    self.last_uuid.clone_from(&uuid);
+                }
+                format!("\"{uuid}\"")
+            }
             (Noise::Clock, Fault::Constant) => clock(0),
             (Noise::Clock, Fault::Kind) => (time / SECOND).to_string(),
             (Noise::Clock, _) => clock(time + bias),

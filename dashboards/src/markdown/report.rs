@@ -231,6 +231,8 @@ fn rules(out: &mut Document, view: &ReportView<'_>) {
         .map(|rule| format!("- {} × {}", grouped(rule.hits), name(&rule.id)))
         .collect();
     lines.extend(more(view.report.rules.len(), MAX_FOLDED, "rules"));
+    let since = view.excused_since();
+    lines.extend(since.map(|(count, what)| format!("- {} × ({what})", grouped(count))));
     folded(out, "excused by rules", &lines);
     let idle = view.report.idle_rules.iter().take(MAX_FOLDED);
     let lines: Vec<String> = idle.map(|rule| format!("- {}", name(&rule.id))).collect();

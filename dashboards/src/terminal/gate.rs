@@ -59,8 +59,12 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
         return Ok(());
     };
     let width = longest.max(5);
+    let total = view.total();
+    let shown = || routes.iter().take(MAX_ROUTES).chain([&total]);
+    let needed = shown().map(|row| row.needed.chars().count()).max();
+    let needed = needed.unwrap_or(0).max(9);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>9}",
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>needed$}",
         "ROUTE",
         "COMPARED",
         "TARGETS",
@@ -72,10 +76,10 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
         "NEEDED"
     );
     writeln!(out, "\n{}", styled(BOLD, header))?;
-    for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
+    for row in shown() {
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>9}",
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>needed$}",
             row.name,
             row.compared,
             row.targets,

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use parity_schemas::evidence::Outcome;
-use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
 use crate::view::words::{
@@ -41,6 +40,10 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     }
     writeln!(out, "{}", headline(view))?;
     let Some(window) = &report.window else {
+        // It may be that all of it is left out.
+        for told in sentences(&view.not_counted(&[])) {
+            writeln!(out, "  {told}")?;
+        }
         return hidden(out, view);
     };
     let reasons = match decision.outcome {
@@ -79,7 +82,7 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     known::write(out, &view.known(), usize::MAX)?;
     noise::write(out, view)?;
     outcomes::write(out, view)?;
-    rules(out, report)?;
+    rules(out, view)?;
     conservation(out, view)
 }
 
@@ -122,7 +125,7 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         .unwrap_or(0)
         .max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}{}  {:>12}  {:>20}",
+        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}{}  {:>12}  {:>25}",
         "ROUTE",
         "RECEIVED",
         "MATCH",
@@ -130,13 +133,14 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         "RATE",
         excused_cells(&columns.titles()).to_uppercase(),
         "NOT COMPARED",
-        "p50 LEGACY/CANDIDATE"
+        "p50 HEAD LEGACY/CANDIDATE"
     );
     writeln!(out, "\n{}", styled(BOLD, header.trim_end()))?;
     for route in &listed {
         let counts = &route.counts;
         let (differing, compared) = (route.differing, route.compared);
         let rate = rate(differing, compared).unwrap_or_else(|| "-".to_owned());
+        // To the head, as the gate compares them: the last byte also depends on how long a body is.
         let median = |quantiles: &BTreeMap<String, u64>| {
             quantiles
                 .get("p50")
@@ -144,13 +148,13 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
         };
         let latency = format!(
             "{} / {}",
-            median(&route.legacy_us),
-            median(&route.candidate_us)
+            median(&route.legacy_head_us),
+            median(&route.candidate_head_us)
         );
         let differ = format!("{:>7}  {rate:>8}", grouped(differing));
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {}{}  {:>12}  {latency:>20}",
+            "{:width$}  {:>9}  {:>9}  {}{}  {:>12}  {latency:>25}",
             shown(&route.route),
             grouped(counts.received),
             grouped(counts.matched),
@@ -196,12 +200,16 @@ fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Re
 /// Rules without a hit that are listed: a profile may have a dozen, most of which a service never needs.
 const MAX_IDLE_RULES: usize = 20;
 
-fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
-    if !report.rules.is_empty() {
+fn rules(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    let (report, since) = (view.report, view.excused_since());
+    if !report.rules.is_empty() || since.is_some() {
         writeln!(out, "\n{}", styled(BOLD, "EXCUSED BY RULES"))?;
     }
     for rule in &report.rules {
         writeln!(out, "{:>6} × {}", grouped(rule.hits), shown(&rule.id))?;
+    }
+    if let Some((count, what)) = since {
+        writeln!(out, "{:>6} × ({what})", grouped(count))?;
     }
     if !report.idle_rules.is_empty() {
         writeln!(out, "\n{}", styled(BOLD, "RULES THAT EXCUSED NOTHING"))?;

@@ -108,16 +108,6 @@ impl Completeness<'_> {
 
     /// Whether a process may still record the outcomes that are missing.
     pub(crate) fn goes_on(&self) -> bool {
-        let mut runs = self.watermarks.iter();
-        runs.any(|run| {
-            !matches!(
-                run.state,
-                RunState::Ended
-                    | RunState::Replaced
-                    | RunState::OtherRules
-                    | RunState::OtherVersions
-                    | RunState::Gone
-            )
-        })
+        self.watermarks.iter().any(|run| run.state.goes_on())
     }
 }

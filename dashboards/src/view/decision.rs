@@ -1,7 +1,13 @@
 //! The decision: the outcome, why, what each route says, and what would settle it.
 
-use parity_comparator::decision::{FieldsWanting, fields_wanting, hides_too_much, never_shadowed};
+use std::borrow::Cow;
+
+use parity_comparator::decision::{
+    FieldsWanting, HiddenSettledBy, fields_wanting, hidden_settled_by, hides_too_much,
+    never_shadowed, paused,
+};
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision, Thresholds};
+use parity_schemas::tally::Counts;
 
 use super::words::{grouped, percent, shown, targets, targets_line, version};
 use super::{ClientsView, ExcusedColumns, KnownView, NoiseView};
@@ -35,19 +41,37 @@ pub(crate) struct RouteRow {
     pub(crate) needed: String,
 }
 
-/// What would settle a route, or all together: a number of requests, or what no number of them replaces.
-fn settled_by(route: &RouteDecision, thresholds: &Thresholds) -> String {
+/// What would settle a route of these counts, or all together: a number of requests, or what no number of them replaces.
+fn settled_by(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -> String {
     let excused = route.excused;
-    // No number of rechecks shows that nothing at all may hide.
-    let hides = hides_too_much(excused, thresholds) && thresholds.max_hidden > 0.0;
+    let hides = hides_too_much(excused, thresholds);
+    // No number of requests shows that nothing at all differs.
+    let may_pass = thresholds.max_mismatch_rate > 0.0;
+    // What was refused in a pause is never asked about, however long one waits.
+    let rechecks = || {
+        if paused(counts) > 0 {
+            "traffic"
+        } else {
+            "rechecks"
+        }
+        .to_owned()
+    };
     let own = route.counts.as_ref().filter(|_| !route.unserved);
     let wanting = own.and_then(|own| fields_wanting(&own.counts, thresholds));
     match route.needed {
         0 if route.outcome != Outcome::Undecided => "-".to_owned(),
         0 if wanting == Some(FieldsWanting::TooLittle) => "fewer rules".to_owned(),
         // A recheck never asks about these.
+        0 if excused.partly > 0 => "a fix".to_owned(),
         0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
-        0 if excused.open > 0 || hides => "rechecks".to_owned(),
+        0 if excused.open > 0 => rechecks(),
+        0 if hides => match hidden_settled_by(route, counts, thresholds) {
+            HiddenSettledBy::Rechecks => rechecks(),
+            HiddenSettledBy::AnyLimit if !may_pass => "-".to_owned(),
+            HiddenSettledBy::AnyLimit
+            | HiddenSettledBy::LimitOfOneSided
+            | HiddenSettledBy::LimitOfTransient => "--max-hidden".to_owned(),
+        },
         0 if is_never_shadowed(route, thresholds) => "shadowing".to_owned(),
         0 if wanting == Some(FieldsWanting::TooFew) => "samples".to_owned(),
         0 => "-".to_owned(),
@@ -151,8 +175,23 @@ impl<'a> DecisionView<'a> {
             excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
-            needed: settled_by(route, &self.decision.thresholds),
+            needed: settled_by(route, &self.counts(route), &self.decision.thresholds),
         }
+    }
+
+    /// What was counted of a route; of all together, the sum of all. Empty in documents of older programs.
+    fn counts(self, route: &RouteDecision) -> Cow<'_, Counts> {
+        if let Some(own) = &route.counts {
+            return Cow::Borrowed(&own.counts);
+        }
+        let mut all = Counts::default();
+        if route.route.is_empty() {
+            let routes = self.decision.routes.iter();
+            for own in routes.filter_map(|route| route.counts.as_ref()) {
+                all.merge(&own.counts);
+            }
+        }
+        Cow::Owned(all)
     }
 }
 
@@ -161,18 +200,19 @@ mod tests {
     use parity_schemas::evidence::OwnCounts;
     use parity_schemas::field_share::FieldCount;
     use parity_schemas::noise::Excused;
-    use parity_schemas::tally::Counts;
+    use parity_schemas::recheck::RecheckEvent;
     use parity_schemas::verdict::Reason;
 
     use super::*;
 
-    fn route(outcome: Outcome, compared: u64, needed: u64, excused: Excused) -> RouteDecision {
+    /// A route on which 100 requests were compared, and no number of further ones settles it.
+    fn undecided(excused: Excused) -> RouteDecision {
         RouteDecision {
             route: "GET /a".to_owned(),
-            received: 9,
+            received: 100,
             traffic: 1.0,
             required: false,
-            compared,
+            compared: 100,
             differing: 0,
             excused,
             uncomparable: 0,
@@ -183,8 +223,8 @@ mod tests {
             lower: 0.0,
             alpha: None,
             upper: 1.0,
-            outcome,
-            needed,
+            outcome: Outcome::Undecided,
+            needed: 0,
             counts: None,
         }
     }
@@ -197,29 +237,35 @@ mod tests {
                 (FieldCount::Left, left),
                 (FieldCount::All, 10),
             ];
-            let own = OwnCounts {
-                counts: Counts {
-                    matched: 9,
-                    fields: fields.into(),
-                    ..Counts::default()
-                },
-                ..OwnCounts::default()
+            let counts = Counts {
+                matched: 9,
+                fields: fields.into(),
+                ..Counts::default()
             };
             let wanting = RouteDecision {
-                counts: Some(own),
-                ..route(Outcome::Undecided, 9, 0, Excused::default())
+                counts: Some(OwnCounts {
+                    counts: counts.clone(),
+                    ..OwnCounts::default()
+                }),
+                ..undecided(Excused::default())
             };
             let demanded = Thresholds {
                 min_fields: 0.5,
                 ..Thresholds::default()
             };
-            assert_eq!(settled_by(&wanting, &demanded), told);
-            assert_eq!(settled_by(&wanting, &Thresholds::default()), "-");
+            assert_eq!(settled_by(&wanting, &counts, &demanded), told);
+            assert_eq!(settled_by(&wanting, &counts, &Thresholds::default()), "-");
         }
     }
 
     #[test]
     fn what_settles_a_route_is_told_where_no_number_of_requests_does() {
+        let route = |outcome, compared, needed, excused| RouteDecision {
+            compared,
+            outcome,
+            needed,
+            ..undecided(excused)
+        };
         let open = Excused {
             open: 3,
             ..Excused::default()
@@ -253,6 +299,7 @@ mod tests {
             assert_eq!(
                 settled_by(
                     &route(outcome, compared, needed, excused),
+                    &Counts::default(),
                     &Thresholds::default()
                 ),
                 told
@@ -264,10 +311,10 @@ mod tests {
             max_mismatch_rate: 0.0,
             ..Thresholds::default()
         };
-        assert_eq!(settled_by(&hidden, &strict), "-");
+        assert_eq!(settled_by(&hidden, &Counts::default(), &strict), "-");
         // No number of requests proves a rate of 0, also where the candidate is asked.
         let mut uncompared = route(Outcome::Undecided, 0, 0, none);
-        assert_eq!(settled_by(&uncompared, &strict), "-");
+        assert_eq!(settled_by(&uncompared, &Counts::default(), &strict), "-");
         for (reason, told) in [
             (Reason::SampledOut, "-"),
             (Reason::UnsafeMethod, "shadowing"),
@@ -281,7 +328,40 @@ mod tests {
                 counts,
                 excused: none,
             });
-            assert_eq!(settled_by(&uncompared, &strict), told);
+            assert_eq!(settled_by(&uncompared, &Counts::default(), &strict), told);
         }
+    }
+
+    #[test]
+    fn rechecks_are_not_named_where_only_a_limit_or_further_traffic_helps() {
+        use RecheckEvent::{Asked, CandidateAlone, LegacyAlone, RefusedPaused};
+        let hidden = |transient, noise, open| Excused {
+            transient,
+            noise,
+            open,
+            hidden: 0.02,
+            ..Excused::default()
+        };
+        let told = |excused, rechecks: &[(RecheckEvent, u64)], max_hidden| {
+            let counts = Counts {
+                rechecks: rechecks.iter().copied().collect(),
+                ..Counts::default()
+            };
+            let thresholds = Thresholds {
+                max_hidden,
+                ..Thresholds::default()
+            };
+            settled_by(&undecided(excused), &counts, &thresholds)
+        };
+        let usual = [(Asked, 300), (LegacyAlone, 5), (CandidateAlone, 5)];
+        assert_eq!(told(hidden(0, 90, 0), &usual, 0.01), "rechecks");
+        assert_eq!(told(hidden(90, 0, 0), &usual, 0.01), "--max-hidden");
+        assert_eq!(told(hidden(0, 90, 0), &usual, 0.0), "--max-hidden");
+        let one_sided = [(Asked, 300), (LegacyAlone, 200)];
+        assert_eq!(told(hidden(0, 90, 0), &one_sided, 0.01), "--max-hidden");
+        let paused = [(Asked, 300), (RefusedPaused, 40)];
+        assert_eq!(told(hidden(0, 90, 0), &paused, 0.01), "traffic");
+        assert_eq!(told(hidden(0, 0, 9), &paused, 0.01), "traffic");
+        assert_eq!(told(hidden(90, 0, 0), &paused, 0.01), "--max-hidden");
     }
 }

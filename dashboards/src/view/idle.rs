@@ -2,6 +2,7 @@
 //!
 //! The counts name only rules with hits. The others are known from the recorded text of the rules, so nothing is said where an
 //! older program counted, or where the text was too long. A rule has had its chance when a request was compared on its route.
+//! Where mismatches by earlier rules became matches, one of the rules did that without a hit, so nothing is said of any there.
 
 use std::collections::HashSet;
 
@@ -28,6 +29,11 @@ pub(super) fn rules(reader: &Reader, report: &Report) -> Result<Vec<IdleRule>, S
     let hit: HashSet<&str> = report.rules.iter().map(|rule| rule.id.as_str()).collect();
     let idle = latest.rules.rules.iter();
     let idle = idle.filter(|rule| !hit.contains(rule.id.as_str()));
+    let anew = || report.carried.iter().flat_map(|rules| &rules.decided_again);
+    let idle = idle.filter(|rule| {
+        let only = rule.route.as_ref();
+        !anew().any(|route| route.matches > 0 && only.is_none_or(|only| *only == route.route))
+    });
     let idle = idle.map(|rule| {
         let routes = report.routes.iter();
         let of_it = routes.filter(|route| {

@@ -5,7 +5,9 @@ mod differing;
 
 use std::cmp::Reverse;
 
-use parity_comparator::decision::{fields_left, never_asked_again, not_counted};
+use parity_comparator::decision::{
+    fields_left, left_out, never_asked_again, not_asked, not_counted, paused,
+};
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::field_share::FieldShare;
@@ -111,13 +113,18 @@ impl<'a> ReportView<'a> {
         }
     }
 
-    /// Which mismatches do not count, or cannot be told from noise, one sentence for each reason, without those that were `told`
+    /// What was left out, and which mismatches do not count or cannot be told from noise, one sentence for each reason, without those that were `told`
     /// already.
     pub(crate) fn not_counted(&self, told: &[String]) -> Vec<String> {
         let mut sentences = not_counted(&self.decision.total);
         if self.decision.outcome == Outcome::Fail {
             sentences.extend(never_asked_again(self.decision.routes.iter()));
         }
+        // That only so many are asked about is ordinary; that none is, for a time, is not.
+        if paused(&self.report.counts) > 0 {
+            sentences.extend(not_asked(&self.report.counts));
+        }
+        sentences.extend(self.decision.evidence.iter().flat_map(left_out));
         sentences.retain(|sentence| !told.contains(sentence));
         sentences
     }
@@ -176,6 +183,16 @@ impl<'a> ReportView<'a> {
             &self.report.excused,
             self.decision.thresholds.noise,
         )
+    }
+
+    /// Mismatches that the present rules excuse although they were counted under earlier ones: how many, and what they are. No
+    /// rule has a hit of them, because nothing was compared again.
+    pub(crate) fn excused_since(&self) -> Option<(u64, &'static str)> {
+        let matches = self.report.carried.iter().map(|rules| rules.matches).sum();
+        (matches > 0).then_some((
+            matches,
+            "mismatches by earlier rules, which the present ones excuse; by which of them is not counted",
+        ))
     }
 
     /// Entries of the register of known differences that mean something here.

@@ -28,10 +28,16 @@ impl LeftOutSpan {
     /// Longest reason in bytes: it is repeated in each decision.
     pub const MAX_REASON: usize = 200;
 
-    /// When the intervals begin that are left out: after the first time and before the second. Counts are kept by
-    /// interval, so one that the span only touches is left out as a whole.
-    pub fn begins(&self) -> (Timestamp, Timestamp) {
-        (self.from.saturating_add_micros(-INTERVAL_MICROS), self.to)
+    /// What is left out in fact: counts are kept by interval, and an interval ends with its minute. So one that the span only
+    /// touches is left out as a whole: those that begin in these minutes.
+    pub fn minutes(&self) -> Window {
+        let minute = |micros: i64| micros.div_euclid(INTERVAL_MICROS);
+        let last = minute(self.to.as_micros().saturating_sub(1));
+        let begin = |minute: i64| Timestamp::from_micros(minute.saturating_mul(INTERVAL_MICROS));
+        Window {
+            from: begin(minute(self.from.as_micros())),
+            to: begin(last.saturating_add(1)),
+        }
     }
 }
 
@@ -101,8 +107,8 @@ impl LeftOut {
     pub fn window(all: &[Self]) -> Option<Window> {
         let held = || all.iter().filter(|one| one.received > 0);
         Some(Window {
-            from: held().map(|one| one.span.from).min()?,
-            to: held().map(|one| one.span.to).max()?,
+            from: held().map(|one| one.span.minutes().from).min()?,
+            to: held().map(|one| one.span.minutes().to).max()?,
         })
     }
 }
@@ -110,6 +116,35 @@ impl LeftOut {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_minutes_are_left_out_that_a_span_touches() {
+        let minutes = |span: &str| {
+            let span: LeftOutSpan = format!("{span}=x").parse().expect("a span");
+            let Window { from, to } = span.minutes();
+            format!("{from}..{to}").replace(".000000Z", "Z")
+        };
+        for (asked, left_out) in [
+            (
+                "2026-01-01T09:12:00Z..2026-01-01T09:15:00Z",
+                "2026-01-01T09:12:00Z..2026-01-01T09:15:00Z",
+            ),
+            (
+                "2026-01-01T09:12:20Z..2026-01-01T09:12:30Z",
+                "2026-01-01T09:12:00Z..2026-01-01T09:13:00Z",
+            ),
+            (
+                "2026-01-01T09:12:59Z..2026-01-01T09:13:01Z",
+                "2026-01-01T09:12:00Z..2026-01-01T09:14:00Z",
+            ),
+            (
+                "1969-12-31T23:59:30Z..1970-01-01T00:00:00Z",
+                "1969-12-31T23:59:00Z..1970-01-01T00:00:00Z",
+            ),
+        ] {
+            assert_eq!(minutes(asked), left_out);
+        }
+    }
 
     #[test]
     fn a_span_has_two_times_in_order_and_a_reason() {

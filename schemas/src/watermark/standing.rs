@@ -101,6 +101,14 @@ pub enum RunState {
 }
 
 impl RunState {
+    /// Whether it may still record the outcomes that are missing.
+    pub const fn goes_on(self) -> bool {
+        !matches!(
+            self,
+            Self::Ended | Self::Replaced | Self::OtherRules | Self::OtherVersions | Self::Gone
+        )
+    }
+
     /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -300,7 +300,7 @@ impl RecordReader for ClickHouseReader {
 
 /// The condition that an interval is one of those that a span touches.
 fn touched(span: &LeftOutSpan) -> String {
-    let (after, before) = span.begins();
+    let minutes = span.minutes();
     let time = |time: Timestamp| {
         format!(
             "fromUnixTimestamp64Micro(toInt64({}), 'UTC')",
@@ -308,9 +308,9 @@ fn touched(span: &LeftOutSpan) -> String {
         )
     };
     format!(
-        "(t.interval_start > {} AND t.interval_start < {})",
-        time(after),
-        time(before)
+        "(t.interval_start >= {} AND t.interval_start < {})",
+        time(minutes.from),
+        time(minutes.to)
     )
 }
 

@@ -372,11 +372,11 @@ impl SqliteReader {
 
 /// The condition that an interval is one of those that a span touches.
 fn within(span: &LeftOutSpan) -> String {
-    let (after, before) = span.begins();
+    let minutes = span.minutes();
     format!(
-        "(interval_start > {} AND interval_start < {})",
-        after.as_micros(),
-        before.as_micros()
+        "(interval_start >= {} AND interval_start < {})",
+        minutes.from.as_micros(),
+        minutes.to.as_micros()
     )
 }
 

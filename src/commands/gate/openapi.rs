@@ -52,9 +52,18 @@ struct Operation {
     servers: Option<Vec<Server>>,
 }
 
-/// Each operation of a description, as METHOD /template, sorted.
-pub(super) fn operations(file: &Path) -> Result<Vec<String>> {
-    let read = || -> Result<Vec<String>> {
+/// What a description says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Described {
+    /// Each operation, as METHOD /template, sorted.
+    pub(super) operations: Vec<String>,
+    /// What is taken otherwise than it is written, in sentences that are not safe to print yet.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads a description.
+pub(super) fn operations(file: &Path) -> Result<Described> {
+    let read = || -> Result<Described> {
         let length = std::fs::metadata(file)?.len();
         ensure!(length <= MAX_BYTES, "it is longer than {MAX_BYTES} bytes");
         operations_of(&std::fs::read_to_string(file)?)
@@ -62,7 +71,7 @@ pub(super) fn operations(file: &Path) -> Result<Vec<String>> {
     read().with_context(|| format!("--openapi {}", file.display()))
 }
 
-fn operations_of(text: &str) -> Result<Vec<String>> {
+fn operations_of(text: &str) -> Result<Described> {
     let description: Description = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).context("this is no OpenAPI description in JSON")?
     } else {
@@ -75,9 +84,17 @@ fn operations_of(text: &str) -> Result<Vec<String>> {
         (None, None) => bail!("it has no member `openapi`, so it is no OpenAPI description"),
     }
     let mut operations = BTreeSet::new();
-    for (path, item) in &description.paths {
+    let mut notes = Vec::new();
+    for (written, item) in &description.paths {
+        // Routes have no query. One within the braces of a placeholder is part of its name.
+        let path = without_query(written);
+        if path != written {
+            notes.push(format!(
+                "--openapi: path `{written}` has a query or fragment, which routes have not: its operations count as those of `{path}`"
+            ));
+        }
         if let Some(reference) = &item.reference {
-            bail!("path `{path}` is a reference to `{reference}`, which is not followed");
+            bail!("path `{written}` is a reference to `{reference}`, which is not followed");
         }
         let methods = [
             ("GET", &item.get),
@@ -97,7 +114,24 @@ fn operations_of(text: &str) -> Result<Vec<String>> {
         }
     }
     ensure!(!operations.is_empty(), "it describes no operation");
-    Ok(operations.into_iter().collect())
+    Ok(Described {
+        operations: operations.into_iter().collect(),
+        notes,
+    })
+}
+
+/// A path up to the first `?` or `#` that is not in braces.
+fn without_query(path: &str) -> &str {
+    let mut depth = 0_usize;
+    let end = path.find(|sign| {
+        match sign {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(sign, '?' | '#')
+    });
+    path.split_at(end.unwrap_or(path.len())).0
 }
 
 /// The path of the first server, which all paths are below, without a slash at its end.
@@ -147,9 +181,32 @@ paths:
             "GET /health",
             "GET /v1/users/{userId}",
         ];
-        assert_eq!(operations_of(YAML).expect("it reads"), expected);
+        let described = operations_of(YAML).expect("it reads");
+        assert_eq!(described.operations, expected);
+        assert!(described.notes.is_empty(), "{:?}", described.notes);
         let json = r#"{"openapi":"3.0.0","paths":{"/a":{"post":{"summary":"x"}}}}"#;
-        assert_eq!(operations_of(json).expect("it reads"), ["POST /a"]);
+        assert_eq!(
+            operations_of(json).expect("it reads").operations,
+            ["POST /a"]
+        );
+    }
+
+    #[test]
+    fn a_path_with_a_query_counts_as_its_path_and_that_is_said() {
+        let text = "openapi: 3.0.0\npaths: {'/age/{id}?x=1': {get: {}}, '/age/{id}': {put: {}}, '/a/{b?}': {get: {}}, '/f#g': {get: {}}}";
+        let described = operations_of(text).expect("it reads");
+        assert_eq!(
+            described.operations,
+            ["GET /a/{b?}", "GET /age/{id}", "GET /f", "PUT /age/{id}"]
+        );
+        let [one, other] = &described.notes[..] else {
+            panic!("{:?}", described.notes)
+        };
+        assert!(
+            one.contains("`/age/{id}?x=1` has a query") && one.ends_with("as those of `/age/{id}`"),
+            "{one}"
+        );
+        assert!(other.contains("`/f#g`"), "{other}");
     }
 
     #[test]

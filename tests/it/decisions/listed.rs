@@ -248,3 +248,26 @@ fn a_list_without_the_right_migration_names_those_that_the_store_has() {
         assert!(all.stdout.contains(name), "{}", all.stdout);
     }
 }
+
+#[test]
+fn a_decision_on_nothing_hides_no_real_one() {
+    let place = counted();
+    let (_, id) = decide(&place);
+    for asked in [
+        &["--candidate-version", "deadbeef"][..],
+        &["--migration", "defualt"],
+        &["--since", "2999-01-01T00:00:00Z"],
+    ] {
+        let slip = place.run(&[&["gate", "--output", "json"], asked].concat());
+        assert_eq!(slip.code, 3, "{}", slip.stdout);
+        let told = "the decision is not stored: nothing is recorded of what was asked for";
+        assert!(slip.stderr.contains(told), "{}", slip.stderr);
+        let document = slip.json();
+        assert_eq!(document["stored"], false);
+        assert!(document["not_stored"].is_string(), "{document}");
+    }
+    let list = place.run(&["decisions", "list", "--all-migrations", "--output", "json"]);
+    let listed = list.json()["decisions"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed[0]["id"], id);
+}

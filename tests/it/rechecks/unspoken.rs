@@ -153,6 +153,16 @@ fn what_comes_while_the_legacy_is_slower_than_usual_is_unheard_and_proves_nothin
     let (outcome, state) = decided(&place, mirror);
     assert_ne!(state, "proven");
     assert_eq!(outcome, "undecided");
+    // They are asked about never, so nobody is told to wait for it.
+    for command in ["report", "gate"] {
+        let told = place.run(&[command]).stdout;
+        assert!(
+            told.contains("not asked about again, and will not be: ")
+                && told.contains("while rechecks were paused")
+                && told.contains("takes more traffic, not time"),
+            "{told}"
+        );
+    }
 }
 
 /// Ends traffic, also if a test fails meanwhile.

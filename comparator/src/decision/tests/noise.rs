@@ -100,7 +100,7 @@ fn what_may_be_noise_fails_nothing_and_passes_nothing() {
     assert_eq!((open.total.needed, open.routes[0].needed), (0, 0));
     assert!(
         open.reasons[0].ends_with(
-            "look like noise that is not proven yet: rechecks settle that, not more requests"
+            "look like noise that is not proven yet: rechecks of further mismatches settle that, not more equal answers"
         ),
         "{:?}",
         open.reasons
@@ -238,7 +238,7 @@ fn what_is_never_asked_again_passes_nothing_and_says_why() {
         told.contains("400 of them look like noise that is not proven. 400 are of requests that are never asked again"),
         "{told}"
     );
-    assert!(!told.contains("rechecks settle that"), "{told}");
+    assert!(!told.contains("settle that"), "{told}");
     evidence.sets[0].never_asked = 0;
     let pass = decided_on(&evidence, &Thresholds::default());
     assert_eq!(pass.outcome, Outcome::Pass);
@@ -264,4 +264,33 @@ fn a_fail_by_mismatches_that_are_never_asked_again_says_what_would_tell_noise_ap
         "{:?}",
         told(40)
     );
+}
+
+#[test]
+fn what_was_not_asked_while_rechecks_were_paused_is_told_where_rechecks_are_missing() {
+    let told = |refused: &[(RecheckEvent, u64)], rechecks| {
+        let mut evidence = noisy(rechecks, 0, 0);
+        evidence.routes[0]
+            .counts
+            .rechecks
+            .extend(refused.iter().copied());
+        let decision = decided_on(&evidence, &Thresholds::default());
+        let mut told = decision.reasons.into_iter();
+        let told = told.find(|reason| reason.contains("not asked about again"));
+        (decision.outcome, told)
+    };
+    let paused = [(RecheckEvent::RefusedPaused, 9_900)];
+    let (outcome, open) = told(&paused, 100);
+    let open = open.expect("it is told");
+    assert_eq!(outcome, Outcome::Undecided);
+    assert!(
+        open.starts_with("9,900 mismatches were not asked about again, and will not be: while rechecks were paused")
+            && open.ends_with("takes more traffic, not time"),
+        "{open}"
+    );
+    let (_, rate) = told(&[(RecheckEvent::RefusedGroupRate, 7)], 100);
+    assert!(rate.is_some_and(|told| told.contains("`recheck.per_group`")));
+    // Nothing waits for them.
+    assert_eq!(told(&paused, 1_000), (Outcome::Pass, None));
+    assert_eq!(told(&[], 100), (Outcome::Undecided, None));
 }

@@ -196,12 +196,13 @@ fn a_pass_may_have_to_wait_for_a_day_and_a_fail_does_not() {
     assert_eq!(failed.outcome, Outcome::Fail);
 }
 
-/// The evidence of a minute, of which these seconds are left out.
+/// The evidence of an hour, of which this is left out, in seconds.
 fn left_out(seconds: &[(i64, i64)]) -> Evidence {
+    let time = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
     let spans = seconds.iter().map(|(from, to)| LeftOut {
         span: LeftOutSpan {
-            from: Timestamp::from_micros(from * 1_000_000),
-            to: Timestamp::from_micros(to * 1_000_000),
+            from: time(*from),
+            to: time(*to),
             reason: "restart".to_owned(),
         },
         received: 1,
@@ -210,17 +211,21 @@ fn left_out(seconds: &[(i64, i64)]) -> Evidence {
     });
     Evidence {
         left_out: spans.collect(),
+        window: Window {
+            from: time(0),
+            to: time(3_600),
+        },
         ..evidence(vec![("GET /a", counts(100_000, 0, &[]))])
     }
 }
 
 #[test]
 fn time_that_is_left_out_is_no_time_that_was_counted() {
-    let at_least = |seconds: u64| Thresholds {
-        min_duration_ms: seconds * 1_000,
+    let at_least = |minutes: u64| Thresholds {
+        min_duration_ms: minutes * 60_000,
         ..Thresholds::default()
     };
-    // Left out, and how much of the minute is left.
+    // Minutes that are left out, and how much of the hour is left.
     let cases: [(&[(i64, i64)], u64); 8] = [
         (&[], 60),
         (&[(10, 30)], 40),
@@ -232,8 +237,10 @@ fn time_that_is_left_out_is_no_time_that_was_counted() {
         (&[(-100, 0), (60, 900)], 60),
         (&[(30, 60)], 30),
     ];
-    for (seconds, left) in cases {
-        let evidence = left_out(seconds);
+    for (minutes, left) in cases {
+        let seconds = minutes.iter().map(|(from, to)| (from * 60, to * 60));
+        let seconds: Vec<_> = seconds.collect();
+        let evidence = left_out(&seconds);
         let enough = decided_on(&evidence, &at_least(left));
         assert_eq!(
             enough.outcome,
@@ -244,10 +251,15 @@ fn time_that_is_left_out_is_no_time_that_was_counted() {
         let short = decided_on(&evidence, &at_least(left + 1));
         assert_eq!(short.outcome, Outcome::Undecided, "{seconds:?}");
     }
-    let nothing = decided_on(&left_out(&[(-1, 61)]), &at_least(1));
+    // The minutes are left out that a span touches.
+    let touched = left_out(&[(59, 61)]);
+    assert_eq!(decided_on(&touched, &at_least(58)).outcome, Outcome::Pass);
+    let short = decided_on(&touched, &at_least(59));
+    assert_eq!(short.outcome, Outcome::Undecided);
+    let nothing = decided_on(&left_out(&[(-1, 3_601)]), &at_least(1));
     assert_eq!(
         nothing.reasons[0],
-        "all requests: counted for 0s, at least 1s wanted"
+        "all requests: counted for 0s, at least 1m wanted"
     );
 }
 

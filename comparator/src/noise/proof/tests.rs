@@ -91,7 +91,7 @@ fn each_fault_is_told_by_its_name() {
         (
             "uuid→uuid",
             &[(CandidateOdd, 3)],
-            "too few rechecks: \"the candidate's value was of another kind\" may exceed its opposite by 1.3 %, 1.0 % allowed",
+            "too few rechecks, about 1040 more are wanted: \"the candidate's value was of another kind\" may exceed its opposite by 1.3 %, 1.0 % allowed",
         ),
     ] {
         let proof = prove(&sums(shape, 10_000, 1_000, evidence), None, 10_000);
@@ -289,4 +289,74 @@ fn of_a_hundred_honest_fields_none_is_thrown_out() {
     // Four standard deviations, as one of so many fields may have now and then; and what is no chance.
     assert_eq!(field(RECHECKS / 2 + 89), (true, false));
     assert_eq!(field(RECHECKS / 2 + 400), (false, false));
+}
+
+#[test]
+fn about_as_many_rechecks_as_are_said_to_be_missing_prove_it() {
+    use RecheckEvidence::{Above, Below, CandidateOdd, LegacyOdd};
+    // What was seen in so many rechecks, and would be in so many times as many.
+    let proof = |rechecks: u64, times: f64, seen: &[(RecheckEvidence, u64)]| {
+        let scaled = |count: u64| (count as f64 * times) as u64;
+        let seen: Vec<_> = seen
+            .iter()
+            .map(|(what, count)| (*what, scaled(*count)))
+            .collect();
+        prove(
+            &sums("integer→integer", 100_000, scaled(rechecks), &seen),
+            None,
+            100_000,
+        )
+    };
+    let missing = |proof: &Proof| {
+        let missing = proof
+            .against
+            .iter()
+            .filter_map(|objection| match objection {
+                Objection::MayHide { missing, .. } => *missing,
+                _ => None,
+            });
+        missing.max()
+    };
+    for (rechecks, seen) in [
+        (100, &[(Above, 50), (Below, 50)][..]),
+        (600, &[(Above, 300), (Below, 300)]),
+        (
+            1_000,
+            &[
+                (Above, 500),
+                (Below, 500),
+                (CandidateOdd, 3),
+                (LegacyOdd, 2),
+            ],
+        ),
+    ] {
+        let few = proof(rechecks, 1.0, seen);
+        let more = missing(&few).unwrap_or_else(|| panic!("{:?}", few.against));
+        let times = |of: f64| 1.0 + more as f64 * of / rechecks as f64;
+        assert!(
+            !proof(rechecks, times(0.5), seen).is_proven(),
+            "{more} {seen:?}"
+        );
+        assert!(
+            proof(rechecks, times(1.5), seen).is_proven(),
+            "{more} {seen:?}"
+        );
+    }
+    // More of the same would show no less.
+    let seen = [
+        (Above, 500),
+        (Below, 500),
+        (CandidateOdd, 14),
+        (LegacyOdd, 3),
+    ];
+    let open = proof(1_000, 1.0, &seen);
+    let odd = open.against.iter().find_map(|objection| match objection {
+        Objection::MayHide {
+            evidence: CandidateOdd,
+            missing,
+            ..
+        } => Some(*missing),
+        _ => None,
+    });
+    assert_eq!(odd, Some(None), "{:?}", open.against);
 }

@@ -6,11 +6,13 @@
 //!   `SecureString` of AWS.
 //! - `sensitive_attributes` beside `attributes`, `sensitive_values` beside `values`, `after_sensitive` beside `after`:
 //!   the state and the plans of Terraform. A member with a secret anywhere in it is hidden whole.
+//! - `answer` beside a question that only one person can answer: `security_question`, or "Your mother's maiden name?".
 //! - `seed` and `nonce` are numbers in most services, and credentials where they are texts.
 
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use parity_schemas::secret::Words;
 use smallvec::SmallVec;
 
 use super::reading::NamedTree;
@@ -43,6 +45,39 @@ const MARKS: [(&[u8], &str); 4] = [
 ];
 /// Members of a pair of tokens; either alone says how something may be reached, or how often.
 const TOKENS: [&str; 2] = ["access", "refresh"];
+/// Last words of members that hold a question.
+const QUESTION: [&[u8]; 2] = [b"question", b"questions"];
+/// Members that hold an answer.
+const ANSWER: [&str; 4] = ["answer", "answers", "Answer", "Answers"];
+/// Words before that by which a question guards something.
+const GUARDING: [&[u8]; 6] = [
+    b"challenge",
+    b"password",
+    b"recovery",
+    b"reset",
+    b"secret",
+    b"security",
+];
+/// What questions ask that guard something: of `your first pet`, not of a product.
+const PERSONAL: [&str; 17] = [
+    "born",
+    "birth",
+    "car",
+    "childhood",
+    "city",
+    "father",
+    "favorite",
+    "favourite",
+    "first",
+    "friend",
+    "hero",
+    "mother",
+    "nickname",
+    "pet",
+    "school",
+    "street",
+    "teacher",
+];
 /// Steps of a path in `sensitive_attributes` that are no names.
 const STEPS: [&str; 2] = ["get_attr", "index"];
 
@@ -111,7 +146,26 @@ impl NamedTree<'_> {
             }
         }
         declared.is_token_pair = tokens == TOKENS.len();
+        if self.is_guarded(object) {
+            declared.within.extend(ANSWER.map(|name| (name, None)));
+        }
         declared
+    }
+
+    /// Whether an object asks a question that guards something.
+    fn is_guarded(&mut self, object: u32) -> bool {
+        for key in self.tree.keys(object) {
+            let name = self.key_text(key);
+            if !ends_in(&name, &QUESTION) {
+                continue;
+            }
+            let is_personal =
+                self.tree.kind(key + 1) == NodeKind::String && is_personal(&self.key_text(key + 1));
+            if is_personal || is_guarding(&name) {
+                return true;
+            }
+        }
+        false
     }
 
     /// The names in a list of paths, or the members of an object that have a `true` in them.
@@ -143,6 +197,29 @@ impl NamedTree<'_> {
             && self.tree.kind(value) == NodeKind::String
             && !is_number(&self.key_text(value))
     }
+}
+
+/// The members that are secret of what a member with this name lists: `securityQuestions`.
+pub(super) fn answers_within(name: &str) -> Option<HashSet<String>> {
+    (ends_in(name, &QUESTION) && is_guarding(name)).then(|| ANSWER.map(str::to_owned).into())
+}
+
+/// Whether the name of a question says that it guards something.
+fn is_guarding(name: &str) -> bool {
+    Words::of(name).iter().any(|word| GUARDING.contains(&word))
+}
+
+/// Whether a question asks for what one person knows.
+fn is_personal(question: &str) -> bool {
+    /// Longer ones are texts.
+    const MAX_BYTES: usize = 256;
+    if question.len() > MAX_BYTES {
+        return false;
+    }
+    let lower = question.to_ascii_lowercase();
+    let mut words = lower.split(|sign: char| !sign.is_alphanumeric());
+    let has = |wanted: &str| words.clone().any(|word| word == wanted);
+    has("maiden") || (has("your") && words.any(|word| PERSONAL.contains(&word)))
 }
 
 /// Whether a text may be a token: long, and no sentence.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
+use super::declared::answers_within;
 use super::naming::{NamedByMembers, is_named, is_query, is_variables};
 use super::reading::NamedTree;
 use super::replacement::{Replacement, applied};
@@ -268,6 +269,9 @@ impl<'a> Walker<'a> {
                 && !self.reading.says_what_it_is(&name, key + 1);
             if let Some(names) = declared.names_within(&name) {
                 member.context.add_names(names);
+            }
+            if let Some(names) = answers_within(&name) {
+                member.context = member.context.with_keys(names);
             }
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
                 member.context.add(operation);

@@ -67,6 +67,10 @@ fn thresholds(scenario: &Scenario) -> Thresholds {
             max_latency: vec!["p95=1.5x".parse().expect("it is a limit")],
             ..plain
         },
+        Condition::Allowed(max_mismatch_rate) => Thresholds {
+            max_mismatch_rate,
+            ..plain
+        },
     }
 }
 
@@ -91,7 +95,7 @@ struct Truth {
 
 impl Truth {
     fn of(scenario: &Scenario, mirror: &Mirror, former: Option<&Former>) -> Self {
-        let allowed = Thresholds::default().max_mismatch_rate;
+        let allowed = thresholds(scenario).max_mismatch_rate;
         let mut truth = Self {
             wrong: 0.0,
             in_noise: 0.0,

@@ -51,6 +51,8 @@ pub(crate) enum Condition {
     Slow(f64),
     /// Nobody looks before so many requests.
     Late(u64),
+    /// So much may differ.
+    Allowed(f64),
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -49,7 +49,7 @@ pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {
             "rule is for one route",
             many,
         );
-        let note = styled(DIM, format_args!("{rules}, not applied"));
+        let note = styled(DIM, format_args!("{rules}, not applied without --route"));
         writeln!(out, "{note}: {}", names(&excused.of_one_route))?;
     }
     Ok(())

@@ -357,3 +357,34 @@ fn captured_text_is_harmless_in_every_list() {
     );
     assert!(!page.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{page}");
 }
+
+#[test]
+fn times_stand_beside_each_other_as_the_gate_compares_them() {
+    let mut known = report(&["50 /x A confirmed"]);
+    let p50 = |us: u64| [("p50".to_owned(), us), ("p99".to_owned(), us)].into();
+    let mut slow_body = route(50);
+    // One of the services sends its head at once, and the rest of its answer slowly.
+    slow_body.legacy_head_us = p50(2_000);
+    slow_body.legacy_us = p50(900_000);
+    slow_body.candidate_head_us = p50(3_000);
+    slow_body.candidate_us = p50(4_000);
+    known.routes = vec![slow_body];
+    known.window = Some(window());
+    let listing = Listing::of(&known, NoiseUse::Use);
+    let decided = Decided {
+        report: known,
+        decision: decision(),
+        listing,
+        absent: None,
+    };
+    let text = crate::terminal::report(&decided);
+    let plain = anstream::adapter::strip_str(&text).to_string();
+    assert!(plain.contains("p50 HEAD LEGACY/CANDIDATE"), "{plain}");
+    assert!(plain.contains("2.0 ms / 3.0 ms"), "{plain}");
+    let page = crate::pages::report(&decided, None).expect("a page");
+    assert!(
+        page.contains("2.0 ms / 2.0 ms") && page.contains("3.0 ms / 3.0 ms"),
+        "{page}"
+    );
+    assert!(!page.contains("900"), "{page}");
+}

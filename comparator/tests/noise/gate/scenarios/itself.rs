@@ -11,6 +11,7 @@ const MANY: [Field; 100] = [Field {
 }; 100];
 const HUNDRED: Route = route("GET /prices", 4.0, &MANY);
 const FRESH: Route = route("GET /events", 1.0, &[every(Noise::Fresh)]);
+const ID: Route = route("GET /orders/{id}", 1.0, &[every(Noise::Uuid)]);
 const IDS: Route = route("GET /batch", 1.0, &[every(Noise::Ids(false))]);
 const LINKS: Route = route("GET /links", 1.0, &[every(Noise::Ids(true))]);
 const FLAGS: Route = route("GET /features", 1.0, &[every(Noise::Flags(10, 0.5))]);
@@ -32,7 +33,7 @@ const fn alone(name: &'static str, routes: &'static [Route], must: Must) -> Scen
     scenario(name, routes, must).of(5_000)
 }
 
-pub(crate) const ITSELF: [Scenario; 30] = [
+pub(crate) const ITSELF: [Scenario; 33] = [
     scenario("a hundred prices", &[HUNDRED, USERS], Must::NotFail).of(4_000),
     alone("fresh elements", &[FRESH, USERS], Must::NotFail),
     alone("four ids", &[IDS, USERS], Must::Pass),
@@ -144,6 +145,24 @@ pub(crate) const ITSELF: [Scenario; 30] = [
     )
     .when(KEPT)
     .of(14_000),
+    alone(
+        "ids, 5 % of them handed out again",
+        &[ID.with(Some(0), Fault::Again, 0.05), USERS],
+        Must::Fail,
+    ),
+    // A fault in some of the answers does not make all of them wrong.
+    alone(
+        "ids, 2 % null, 6 % allowed",
+        &[ID.with(Some(0), Fault::Null, 0.02), USERS],
+        Must::NotFail,
+    )
+    .when(Condition::Allowed(0.06)),
+    alone(
+        "ids, 2 % constant, 6 % allowed",
+        &[ID.with(Some(0), Fault::Constant, 0.02), USERS],
+        Must::NotFail,
+    )
+    .when(Condition::Allowed(0.06)),
     alone(
         "one of two texts, another",
         &[FLICKER.with(Some(0), Fault::Kind, 1.0), USERS],
