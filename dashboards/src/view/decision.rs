@@ -237,25 +237,24 @@ mod tests {
                 (FieldCount::Left, left),
                 (FieldCount::All, 10),
             ];
-            let own = OwnCounts {
-                counts: Counts {
-                    matched: 9,
-                    fields: fields.into(),
-                    ..Counts::default()
-                },
-                ..OwnCounts::default()
+            let counts = Counts {
+                matched: 9,
+                fields: fields.into(),
+                ..Counts::default()
             };
             let wanting = RouteDecision {
-                counts: Some(own),
+                counts: Some(OwnCounts {
+                    counts: counts.clone(),
+                    ..OwnCounts::default()
+                }),
                 ..undecided(Excused::default())
             };
             let demanded = Thresholds {
                 min_fields: 0.5,
                 ..Thresholds::default()
             };
-            let settled = |thresholds| settled_by(&wanting, &Counts::default(), thresholds);
-            assert_eq!(settled(&demanded), told);
-            assert_eq!(settled(&Thresholds::default()), "-");
+            assert_eq!(settled_by(&wanting, &counts, &demanded), told);
+            assert_eq!(settled_by(&wanting, &counts, &Thresholds::default()), "-");
         }
     }
 
