@@ -48,24 +48,58 @@ pub(crate) fn parse(text: &str) -> Option<Table> {
     })
 }
 
+/// A column that the legacy calls like the first name, and the candidate like the second.
+pub(crate) type Renamed<'a> = [&'a str; 2];
+
 /// Both tables as JSON texts; `None` if they are to be compared as text. `by_name` if the order of columns does not count.
-pub(crate) fn as_json(tables: [&Table; 2], by_name: bool) -> Option<[Vec<u8>; 2]> {
+/// Columns that are `renamed` have their place in that order, too.
+pub(crate) fn as_json(
+    tables: [&Table; 2],
+    by_name: bool,
+    renamed: &[Renamed<'_>],
+) -> Option<[Vec<u8>; 2]> {
     let [one, two] = tables;
-    let same_names = one.names == two.names;
+    let [legacy, candidate] = tables.map(|table| table.names.iter().map(String::as_str));
+    let renamed = |name: &'_ str| {
+        renamed
+            .iter()
+            .find(|[from, _]| *from == name)
+            .map(|[_, to]| *to)
+    };
+    let is_free = |to: &&str| !one.has(to) && two.has(to);
+    let legacy: Vec<&str> = legacy
+        .map(|name| {
+            renamed(name)
+                .filter(|to| is_free(to) && !two.has(name))
+                .unwrap_or(name)
+        })
+        .collect();
+    let candidate: Vec<&str> = candidate.collect();
+    let same_names = legacy == candidate;
     if one.rows.is_empty() && two.rows.is_empty() && !same_names {
         return None;
     }
-    if !(by_name || same_names || common(one, two) == common(two, one)) {
+    if !(by_name || same_names || common(&legacy, &candidate) == common(&candidate, &legacy)) {
         return None;
     }
     Some([written(one)?, written(two)?])
 }
 
 /// The names of a table that another one has, too, in its own order.
-fn common<'a>(table: &'a Table, other: &Table) -> Vec<&'a str> {
-    let known: HashSet<&str> = other.names.iter().map(String::as_str).collect();
-    let names = table.names.iter().map(String::as_str);
+fn common<'a>(names: &[&'a str], other: &[&str]) -> Vec<&'a str> {
+    let known: HashSet<&str> = other.iter().copied().collect();
+    let names = names.iter().copied();
     names.filter(|name| known.contains(name)).collect()
+}
+
+impl Table {
+    pub(crate) fn is_without_rows(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(crate) fn has(&self, wanted: &str) -> bool {
+        self.names.iter().any(|name| name == wanted)
+    }
 }
 
 fn written(table: &Table) -> Option<Vec<u8>> {
@@ -164,7 +198,7 @@ mod tests {
 
     fn json(text: &str) -> Option<String> {
         let table = parse(text)?;
-        let [json, _] = as_json([&table, &table], false)?;
+        let [json, _] = as_json([&table, &table], false, &[])?;
         String::from_utf8(json).ok()
     }
 
@@ -203,11 +237,18 @@ mod tests {
             ("a,b\n1,2\n", "b,a\n2,1\n", false, false),
             ("a,b\n1,2\n", "b,a\n2,1\n", true, true),
             ("a,b,c\n1,2,3\n", "a,c\n1,3\n", false, true),
+            // A rule says that `x` is `y`.
+            ("a,x\n1,2\n", "a,y\n1,2\n", false, true),
+            ("x,a\n1,2\n", "a,y\n1,2\n", false, false),
+            ("x,a\n1,2\n", "a,y\n1,2\n", true, true),
+            ("a,x\n", "a,y\n", false, true),
+            ("a,x\n", "a,z\n", false, false),
+            ("a,x,y\n", "a,y\n", false, false),
             ("a,b\n", "a,c\n", true, false),
             ("a,b\n", "a,b\n", false, true),
         ] {
             let tables = [legacy, candidate].map(|text| parse(text).expect("a table"));
-            let json = as_json([&tables[0], &tables[1]], by_name);
+            let json = as_json([&tables[0], &tables[1]], by_name, &[["x", "y"]]);
             assert_eq!(json.is_some(), expected, "{legacy:?} {candidate:?}");
         }
     }

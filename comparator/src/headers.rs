@@ -12,6 +12,7 @@ mod cookie;
 mod fields;
 mod kind;
 mod list;
+mod renamed;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -52,6 +53,16 @@ pub(crate) struct FieldComparison<'a, 'c> {
 /// Compares the header fields of two answers, or their trailers.
 pub(crate) fn compare(mut fields: FieldComparison<'_, '_>) -> Flow {
     let sides = [fields.legacy, fields.candidate];
+    let renamed = fields.renamed();
+    for pair in &renamed {
+        fields.renamed_field(pair)?;
+    }
+    let is_done = |name: &HeaderName| {
+        let has = |other: &str| name.as_str() == other;
+        renamed
+            .iter()
+            .any(|(_, rename)| has(&rename.from) || has(&rename.to))
+    };
     if let Some(names) = differing_in_step(sides) {
         for name in names {
             let lines = sides.map(|side| side.lines_of(name));
@@ -67,7 +78,7 @@ pub(crate) fn compare(mut fields: FieldComparison<'_, '_>) -> Flow {
             let end = left.iter().take_while(|line| line.0 == name).count();
             (*lines, *left) = left.split_at(end);
         }
-        if lines[0] != lines[1] {
+        if lines[0] != lines[1] && !is_done(name) {
             fields.field(name, lines)?;
         }
     }
@@ -117,6 +128,14 @@ fn first_name<'a>(sides: [Lines<'a>; 2]) -> Option<&'a HeaderName> {
 }
 
 impl FieldComparison<'_, '_> {
+    /// Those for this part of the answers.
+    fn rules(&self) -> &[u16] {
+        match self.part {
+            Part::Trailer => &self.scope.trailer,
+            _ => &self.scope.header,
+        }
+    }
+
     /// Compares the lines of one name, which differ between the sides.
     fn field(&mut self, name: &HeaderName, lines: [Lines<'_>; 2]) -> Flow {
         let default = default_of(name);
@@ -253,11 +272,7 @@ impl FieldComparison<'_, '_> {
 
     /// The first rule for this path whose action `applies`.
     fn rule(&self, path: &str, applies: impl Fn(&Action) -> bool) -> Option<u16> {
-        let rules = match self.part {
-            Part::Trailer => &self.scope.trailer,
-            _ => &self.scope.header,
-        };
-        rules.iter().copied().find(|rule| {
+        self.rules().iter().copied().find(|rule| {
             let rule = self.out.rules.get(*rule);
             applies(&rule.action) && rule.pattern.covers_header(path)
         })

@@ -9,11 +9,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use http::Method;
+use http::header::CONTENT_TYPE;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::exchange::Capture;
+use parity_schemas::fields::FieldValue;
 use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
 use parity_schemas::verdict::{Finding, Verdict};
 
+use crate::media::{BodyKind, Declared};
 use crate::message::read_answer;
 use crate::rules::Rules;
 use crate::{AnswerPair, Comparator, Comparison, Limits};
@@ -100,8 +103,14 @@ impl Retrial {
     fn compared(&mut self, mismatch: &Mismatch) -> Option<[Comparison; 2]> {
         let sample = mismatch.sample.as_ref()?;
         let method = Method::from_bytes(mismatch.method.as_bytes()).ok()?;
-        let legacy = answer(mismatch.legacy_status, &sample.legacy)?;
-        let candidate = answer(mismatch.candidate_status, &sample.candidate)?;
+        let mut legacy = answer(mismatch.legacy_status, &sample.legacy)?;
+        let mut candidate = answer(mismatch.candidate_status, &sample.candidate)?;
+        if are_recorded_as_json(&legacy, &candidate) {
+            // Without a type they are compared as what they are.
+            for answer in [&mut legacy, &mut candidate] {
+                answer.headers = answer.headers.partition(|name| *name != CONTENT_TYPE).0;
+            }
+        }
         Some(self.comparators.each_mut().map(|comparator| {
             comparator.explain_answers(AnswerPair {
                 route: &mismatch.route,
@@ -114,6 +123,22 @@ impl Retrial {
             })
         }))
     }
+}
+
+/// Whether two tables, or two answers in XML, were recorded as the JSON that they were compared as. Neither begins like it.
+fn are_recorded_as_json(legacy: &Capture, candidate: &Capture) -> bool {
+    let sides = [legacy, candidate];
+    let [one, two] = sides.map(|answer| answer.headers.get(&CONTENT_TYPE));
+    let is_same_type = one.map(FieldValue::as_bytes) == two.map(FieldValue::as_bytes);
+    is_same_type
+        && sides.iter().all(|answer| {
+            let first = answer.body.contiguous().first().copied();
+            match Declared::of(&answer.headers).kind {
+                Some(BodyKind::Xml) => first == Some(b'{'),
+                Some(BodyKind::Csv) => first == Some(b'['),
+                _ => false,
+            }
+        })
 }
 
 fn is_at(found: &Finding, finding: &RecordedFinding) -> bool {

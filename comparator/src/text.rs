@@ -12,7 +12,12 @@ use similar::DiffOp;
 use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::explain;
 use crate::limits::Limits;
-use crate::rules::Scope;
+use crate::rules::{Rules, Scope};
+
+mod left_out;
+mod page;
+
+use left_out::LeftOut;
 
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;
@@ -35,11 +40,29 @@ pub(crate) fn compare(
     let accepted = scope.accepting(out.rules, || {
         explain::texts(legacy.as_bytes(), candidate.as_bytes())
     });
-    if let Some(rule) = accepted.or_else(|| scope.leaving_out(out.rules, legacy, candidate)) {
+    if let Some(rule) = accepted {
         out.excused(rule, Part::Body, String::new);
         return Flow::Continue(());
     }
+    let left_out = LeftOut::of([legacy, candidate], scope, out.rules);
+    if let Some(rules) = left_out.as_ref().and_then(LeftOut::excused) {
+        for rule in rules {
+            out.excused(rule, Part::Body, String::new);
+        }
+        return Flow::Continue(());
+    }
+    // A reader looks for what differs, and not for what a rule has excused.
+    let shown = left_out
+        .filter(|_| out.detail)
+        .and_then(|left_out| left_out.shown());
+    for rule in shown.iter().flat_map(|shown| &shown.rules) {
+        out.excused(*rule, Part::Body, String::new);
+    }
     out.finding(|limits| {
+        let (legacy, candidate) = match &shown {
+            Some(shown) => (shown.texts[0].as_str(), shown.texts[1].as_str()),
+            None => (legacy, candidate),
+        };
         let (one, two) = first_difference(legacy, candidate);
         Finding {
             part: Part::Body,
@@ -53,6 +76,11 @@ pub(crate) fn compare(
             text_diff: unified(legacy, candidate, limits),
         }
     })
+}
+
+/// Two texts that differ, with what rules excuse in one spelling.
+pub(crate) fn for_a_reader(texts: [&str; 2], scope: &Scope, rules: &Rules) -> Option<[String; 2]> {
+    Some(LeftOut::of(texts, scope, rules)?.shown()?.texts)
 }
 
 fn line(line: Option<&str>, limits: &Limits) -> Side {

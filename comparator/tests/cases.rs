@@ -130,7 +130,7 @@ impl Pair {
     }
 
     /// A rule that accepts a value only in the candidate then accepts it only in the legacy, and one that multiplies by
-    /// 100 divides by it.
+    /// 100 divides by it. A renamed field has its names the other way round.
     fn swapped(mut self) -> Self {
         for rule in &mut self.rules {
             if let Some(kind) = &mut rule.kind {
@@ -143,6 +143,11 @@ impl Pair {
             if let Some(factor) = &mut rule.factor {
                 assert_eq!(factor, "100", "the only factor whose reverse is known here");
                 "0.01".clone_into(factor);
+            }
+            if let Some(to) = &mut rule.to {
+                let start = rule.path.rfind('/').map_or(0, |slash| slash + 1);
+                let from = rule.path.split_off(start);
+                rule.path.push_str(&std::mem::replace(to, from));
             }
         }
         Self {

@@ -31,6 +31,21 @@ pub struct RuleText {
     /// Where it applies.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub path: String,
+    /// Only in this line of a text, by its number or by an expression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// Only in this column of each line of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// Only these characters of each line of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub characters: Option<String>,
+    /// Only in the start tags of a page that this selector names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element: Option<String>,
+    /// The attribute of these whose value is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
     /// What it does.
     pub action: String,
     /// `accept`: what counts as equal.
@@ -63,6 +78,9 @@ pub struct RuleText {
     /// `as`: what both sides are read as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
+    /// `rename`: what the candidate calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
     /// Why it is right to have it. Not part of the hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -77,12 +95,19 @@ pub struct RuleText {
 impl RuleText {
     /// Whether a part of it looked like a secret, so that it is no longer what was hashed.
     pub fn is_hidden(&self) -> bool {
-        [&self.field, &self.pattern]
-            .into_iter()
-            .flatten()
-            .chain(&self.fields)
-            .chain([&self.path])
-            .any(|text| text == HIDDEN)
+        [
+            &self.field,
+            &self.pattern,
+            &self.line,
+            &self.element,
+            &self.attribute,
+            &self.to,
+        ]
+        .into_iter()
+        .flatten()
+        .chain(&self.fields)
+        .chain([&self.path])
+        .any(|text| text == HIDDEN)
     }
 }
 

@@ -258,3 +258,49 @@ fn what_lost_rules_excused_is_never_a_pass() {
     assert_ne!(document["after"]["outcome"], "pass");
     assert_ne!(ended.code, 0);
 }
+
+/// Answers in a format, by both services, and rules by which only what is wrong still differs.
+const FORMATS: [(&str, &str, &str, &str); 2] = [
+    (
+        "application/xml",
+        "<order><custName>Ada</custName><total>10.1</total><at>2026-03-01T09:30:12.1Z</at><state>paid</state></order>",
+        "<order><custName>Ada</custName><total>10.105</total><at>2026-03-01T09:30:12.100Z</at><state>open</state></order>",
+        "[[rule]]\nid = \"t\"\npath = \"/order/total\"\naction = \"tolerance\"\nabsolute = \"0.01\"\n\n[[rule]]\nid = \"n\"\npath = \"/order/total\"\naction = \"as\"\ntype = \"number\"\n\n[[rule]]\nid = \"a\"\npath = \"/order/at\"\naction = \"as\"\ntype = \"timestamp\"\n",
+    ),
+    (
+        "text/csv",
+        "id,total,at,state\n1,10.1,2026-03-01T09:30:12.1Z,paid\n",
+        "id,total,at,state\n1,10.105,2026-03-01T09:30:12.100Z,open\n",
+        "[[rule]]\nid = \"t\"\npath = \"/*/total\"\naction = \"tolerance\"\nabsolute = \"0.01\"\n\n[[rule]]\nid = \"n\"\npath = \"/*/total\"\naction = \"as\"\ntype = \"number\"\n\n[[rule]]\nid = \"a\"\npath = \"/*/at\"\naction = \"as\"\ntype = \"timestamp\"\n",
+    ),
+];
+
+#[test]
+fn rules_are_tried_on_xml_and_on_tables_as_on_json() {
+    for (media_type, one, two, rules) in FORMATS {
+        let place = Place::new();
+        let [legacy, candidate] = [one, two].map(|body| {
+            Service::start(move |_| Answer::new(200, body).header("content-type", media_type))
+        });
+        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        mirror.get("/orders");
+        mirror.settled(1);
+        mirror.stop();
+        place.write("new.toml", rules);
+        let document = place
+            .run(&["rules", "test", "--config", "new.toml", "--output", "json"])
+            .json();
+        let fates = fates(&document);
+        let fate_of = |end: &str| {
+            let mut found = fates.iter().filter(|(path, _)| path.ends_with(end));
+            found.next().map(|(_, fate)| fate.as_str())
+        };
+        for (end, fate) in [
+            ("/total", "excused"),
+            ("/at", "excused"),
+            ("/state", "stays"),
+        ] {
+            assert_eq!(fate_of(end), Some(fate), "{media_type} {document:#}");
+        }
+    }
+}

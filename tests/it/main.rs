@@ -8,6 +8,7 @@ mod attributes;
 mod broken_candidates;
 mod clients;
 mod command_diff;
+mod command_diff_formats;
 mod command_diff_input;
 mod command_diff_text;
 mod command_gate;

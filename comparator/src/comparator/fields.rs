@@ -139,8 +139,8 @@ impl Counting<'_> {
             }
             Some(BodyKind::Csv) => {
                 let table = text.and_then(csv::parse);
-                let json =
-                    table.and_then(|table| csv::as_json([&table, &table], declared.says_header));
+                let json = table
+                    .and_then(|table| csv::as_json([&table, &table], declared.says_header, &[]));
                 json.map(|[one, _]| Cow::Owned(one))
             }
             Some(BodyKind::Events) => {

@@ -67,9 +67,10 @@ pub(super) fn match_by_key(
     one: &[u32],
     candidate: Tree<'_>,
     two: &[u32],
-    fields: &[&str],
+    fields: [&[Field<'_>]; 2],
 ) -> Option<Vec<Option<usize>>> {
-    let by_key = |tree: Tree<'_>, elements: &[u32]| {
+    let [fields, theirs] = fields;
+    let by_key = |tree: Tree<'_>, elements: &[u32], fields: &[Field<'_>]| {
         let mut found: HashMap<_, _, foldhash::fast::FixedState> = HashMap::default();
         for (index, element) in elements.iter().enumerate() {
             if found
@@ -81,21 +82,29 @@ pub(super) fn match_by_key(
         }
         Some(found)
     };
-    by_key(legacy, one)?;
-    let theirs = by_key(candidate, two)?;
+    by_key(legacy, one, fields)?;
+    let theirs = by_key(candidate, two, theirs)?;
     one.iter()
         .map(|element| Some(theirs.get(&keys_of(legacy, *element, fields)?).copied()))
         .collect()
 }
 
+/// The names of a field, the second one if it has not the first.
+pub(super) type Field<'a> = [Option<&'a str>; 2];
+
 /// Whether it is a text, and the canonical text of one field.
 type Key = (bool, Vec<u8>);
 
 /// What tells an element apart: mostly one field.
-fn keys_of(tree: Tree<'_>, element: u32, fields: &[&str]) -> Option<SmallVec<[Key; 1]>> {
+fn keys_of(tree: Tree<'_>, element: u32, fields: &[Field<'_>]) -> Option<SmallVec<[Key; 1]>> {
     fields
         .iter()
-        .map(|field| key_of(tree, element, field))
+        .map(|names| {
+            names
+                .iter()
+                .flatten()
+                .find_map(|name| key_of(tree, element, name))
+        })
         .collect()
 }
 

@@ -9,7 +9,7 @@
 use parity_schemas::verdict::{Kind, Why};
 use smallvec::SmallVec;
 
-use super::align::{Middle, Pairing, match_by_key};
+use super::align::{Field, Middle, Pairing, match_by_key};
 use super::hash::fixed_hash;
 use super::path::{Origin, Step};
 use super::script;
@@ -263,8 +263,13 @@ impl Walk<'_, '_> {
         two: &[u32],
         frame: Frame,
     ) -> bool {
-        let Some(matches) = match_by_key(self.legacy, one, self.candidate, two, &[INFERRED_KEY])
-        else {
+        let Some(matches) = match_by_key(
+            self.legacy,
+            one,
+            self.candidate,
+            two,
+            [&[[Some(INFERRED_KEY), None]]; 2],
+        ) else {
             return false;
         };
         let partner = |index: usize| matches[index].filter(|other| middle.two.contains(other));
@@ -381,7 +386,26 @@ impl Walk<'_, '_> {
         let one: Vec<u32> = self.legacy.elements(legacy).collect();
         let two: Vec<u32> = self.candidate.elements(candidate).collect();
         let fields: SmallVec<[&str; 4]> = fields.iter().collect();
-        let matches = match_by_key(self.legacy, &one, self.candidate, &two, &fields)?;
+        let child = self.enter_index(frame, None);
+        let renames = self.renames(child);
+        self.leave(child);
+        let rules = self.out.rules;
+        let renamed = |field: &str| {
+            renames
+                .iter()
+                .find_map(|rule| match &rules.get(*rule).action {
+                    Action::Rename(rename) if *rename.from == *field => Some(&*rename.to),
+                    _ => None,
+                })
+        };
+        let theirs: SmallVec<[Field<'_>; 4]> = fields
+            .iter()
+            .map(|field| [Some(*field), renamed(field)])
+            .collect();
+        let fields: SmallVec<[Field<'_>; 4]> =
+            fields.iter().map(|field| [Some(*field), None]).collect();
+        let [fields, theirs] = [&*fields, &*theirs];
+        let matches = match_by_key(self.legacy, &one, self.candidate, &two, [fields, theirs])?;
         let mut last = None;
         let mut moved = false;
         let mut taken = vec![false; two.len()];

@@ -8,7 +8,8 @@ use super::hash::{fixed_hash, hash_bytes, number_text};
 use super::path::Origin;
 use super::walk::{Frame, Walk};
 use crate::notation::index::NodeKind;
-use crate::rules::Action;
+use crate::notation::string;
+use crate::rules::{Action, Rename};
 
 /// The hash of an ignored or tolerated value.
 const WILDCARD: u64 = 0x5bd1_e995_0bad_cafe;
@@ -68,6 +69,41 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// The hash of a key, the same for both names of a renamed member; `None` if other rules apply under one of them, so that
+    /// the hash of the value is not known to be the same.
+    fn name_hash(&mut self, side: Origin, key: u32, renames: &[u16], frame: Frame) -> Option<u32> {
+        let tree = self.tree(side);
+        if renames.is_empty() {
+            return Some(tree.key_hash(key));
+        }
+        let mut scratch = Vec::new();
+        let name = tree.unescaped(key, &mut scratch);
+        let rules = self.out.rules;
+        let renames = || {
+            renames
+                .iter()
+                .filter_map(|rule| match &rules.get(*rule).action {
+                    Action::Rename(rename) => Some(rename),
+                    _ => None,
+                })
+        };
+        let has = |rename: &Rename, name: &[u8]| {
+            [&rename.from, &rename.to]
+                .iter()
+                .any(|own| own.as_bytes() == name)
+        };
+        let Some(rename) = renames().find(|rename| has(rename, name)) else {
+            return Some(tree.key_hash(key));
+        };
+        // Of a name of several rules it is not known which of them pairs it.
+        let shared = renames()
+            .filter(|other| has(other, rename.from.as_bytes()) || has(other, rename.to.as_bytes()));
+        if shared.count() > 1 || !self.is_ruled_alike(frame, [&rename.from, &rename.to]) {
+            return None;
+        }
+        Some(string::hash(rename.to.as_bytes()))
+    }
+
     /// The hash of an object, perhaps without one of its members.
     pub(super) fn members_hash(
         &mut self,
@@ -80,14 +116,18 @@ impl Walk<'_, '_> {
         let mut scratch = Vec::new();
         // A sum does not depend on the order of the members.
         let mut sum = fixed_hash(NodeKind::Object as u8);
+        let renames = self.renames(frame);
         for key in tree.keys(at) {
             if without.is_some_and(|name| tree.unescaped(key, &mut scratch) == name.as_bytes()) {
                 continue;
             }
+            let Some(name) = self.name_hash(side, key, &renames, frame) else {
+                continue;
+            };
             let (child, _) = self.enter_key(frame, side, key);
             if !self.may_be_absent(child) {
                 let value = self.canonical_hash(side, key + 1, child);
-                sum = sum.wrapping_add(fixed_hash((tree.key_hash(key), value)));
+                sum = sum.wrapping_add(fixed_hash((name, value)));
             }
             self.leave(child);
         }

@@ -9,6 +9,8 @@ pub(super) struct KeyGroup {
     pub(super) candidate: [u32; 2],
     /// The first member, in the legacy if it has any.
     pub(super) first: u32,
+    /// The rule by which the candidate has it under another name.
+    pub(super) renamed: Option<u16>,
 }
 
 impl KeyGroup {

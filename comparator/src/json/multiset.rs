@@ -123,7 +123,7 @@ impl Walk<'_, '_> {
             &first,
             self.candidate,
             &second,
-            &[INFERRED_KEY],
+            [&[[Some(INFERRED_KEY), None]]; 2],
         )?;
         for (index, partner) in partners.into_iter().enumerate() {
             let partner = partner?;

@@ -23,7 +23,7 @@ impl Walk<'_, '_> {
             (self.legacy.next(legacy), self.candidate.next(candidate));
         // The position of a key matters only if the key is repeated, and then only for details or if a rule lets it be
         // absent.
-        let careful = self.detailed() || self.scope.absences;
+        let careful = self.detailed() || self.scope.absences || self.scope.renaming;
         if careful
             && (repeats_key(self.legacy, legacy + 1, legacy_end)
                 || repeats_key(self.candidate, candidate + 1, candidate_end))
@@ -72,7 +72,8 @@ impl Walk<'_, '_> {
         }
         let by_name = self.detailed() || self.scope.renames;
         if repeats_key(self.legacy, legacy_from, legacy_end)
-            || (by_name && self.lone_on_both(legacy_from, legacy_end, &keys))
+            || ((by_name || self.scope.renaming)
+                && self.lone_on_both(legacy_from, legacy_end, &keys))
         {
             return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
         }
@@ -139,10 +140,23 @@ impl Walk<'_, '_> {
         if self.same_text(legacy_key + 1, candidate_key + 1) {
             return Flow::Continue(());
         }
+        self.pair(legacy_key, candidate_key, None, frame)
+    }
+
+    /// Two members that belong together; `renamed` is the candidate's key if it is another one. Rules and findings name the
+    /// legacy's.
+    pub(super) fn pair(
+        &mut self,
+        legacy_key: u32,
+        candidate_key: u32,
+        renamed: Option<u32>,
+        frame: Frame,
+    ) -> Flow {
         let (child, any) = self.enter_key(frame, Origin::Legacy, legacy_key);
         self.steps.push(Step::Key {
             side: Origin::Legacy,
             key: legacy_key,
+            renamed,
             any,
         });
         let flow = self.values(legacy_key + 1, candidate_key + 1, child);
@@ -159,7 +173,12 @@ impl Walk<'_, '_> {
         near: Option<Explanation>,
     ) -> Flow {
         let (child, any) = self.enter_key(frame, side, key);
-        self.steps.push(Step::Key { side, key, any });
+        self.steps.push(Step::Key {
+            side,
+            key,
+            renamed: None,
+            any,
+        });
         // A member may be accepted as absent. An element may not, because without it the others have other positions.
         let kind = match side {
             Origin::Legacy => Kind::Missing,

@@ -20,8 +20,14 @@ pub(crate) enum Origin {
 /// One step from a container to a value in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// Into an object. The key has the same content on both sides; `side` tells which tree `key` is in.
-    Key { side: Origin, key: u32, any: bool },
+    /// Into an object. The key has the same content on both sides, unless the candidate has it `renamed`; `side` tells which
+    /// tree `key` is in.
+    Key {
+        side: Origin,
+        key: u32,
+        renamed: Option<u32>,
+        any: bool,
+    },
     /// Into an array, by the index on each side that has the element.
     Index {
         legacy: Option<u32>,
@@ -48,15 +54,16 @@ impl Path<'_> {
         })
     }
 
-    /// JSON Pointer in the candidate's document, if both have the value but at different positions.
+    /// JSON Pointer in the candidate's document, if both have the value but at different positions or under other names.
     pub(crate) fn candidate(&self) -> Option<String> {
         let mut moved = false;
         for step in self.steps {
-            if let Step::Index { legacy, candidate } = step {
-                if candidate.is_none() {
-                    return None;
-                }
-                moved |= legacy != candidate;
+            match step {
+                Step::Index {
+                    candidate: None, ..
+                } => return None,
+                Step::Index { legacy, candidate } => moved |= legacy != candidate,
+                Step::Key { renamed, .. } => moved |= renamed.is_some(),
             }
         }
         (moved && !self.is_extra()).then(|| self.in_candidate())
@@ -79,6 +86,9 @@ impl Path<'_> {
     fn in_candidate(&self) -> String {
         self.write(|step, out| match step {
             Step::Index { candidate, .. } => push_index(out, *candidate),
+            Step::Key {
+                renamed: Some(key), ..
+            } => push_escaped(out, &self.candidate.text_begin(*key, MAX_KEY_BYTES)),
             Step::Key { .. } => self.push_key(step, out),
         })
     }

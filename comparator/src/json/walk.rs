@@ -17,6 +17,7 @@ use crate::collect::{Collector, Flow};
 use crate::explain;
 use crate::notation::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
 use crate::notation::number;
+use crate::notation::string;
 use crate::rules::trie::START;
 use crate::rules::{Action, Rules, Scope};
 
@@ -141,6 +142,8 @@ pub(super) struct MatchedRules {
     pub(super) ignore: Option<u16>,
     pub(super) unordered: Option<u16>,
     pub(super) key: Option<u16>,
+    /// Those that say which members of it have another name.
+    pub(super) renames: SmallVec<[u16; 2]>,
     /// Tolerances, types and accepted explanations, in the order of the configuration.
     pub(super) scalar: SmallVec<[u16; 16]>,
 }
@@ -155,7 +158,11 @@ pub(super) fn matched_rules(rules: &Rules, scope: &Scope, nodes: &[u32]) -> Matc
                 Action::Ignore => &mut matched.ignore,
                 Action::Unordered => &mut matched.unordered,
                 Action::Key(_) => &mut matched.key,
-                Action::Mask => continue,
+                Action::Mask | Action::InText(_) => continue,
+                Action::Rename(_) => {
+                    matched.renames.push(rule);
+                    continue;
+                }
                 _ => {
                     matched.scalar.push(rule);
                     continue;
@@ -166,6 +173,7 @@ pub(super) fn matched_rules(rules: &Rules, scope: &Scope, nodes: &[u32]) -> Matc
         }
     }
     matched.scalar.sort_unstable();
+    matched.renames.sort_unstable();
     matched
 }
 
@@ -376,6 +384,30 @@ impl<'w> Walk<'w, '_> {
             self.scope,
             &self.nodes[frame.from..frame.to],
         )
+    }
+
+    /// The rules that say which members of an object at `frame` have another name.
+    pub(super) fn renames(&self, frame: Frame) -> SmallVec<[u16; 2]> {
+        if frame.is_empty() || !self.scope.renaming {
+            return SmallVec::new();
+        }
+        self.matched_rules(frame).renames
+    }
+
+    /// Whether the same rules apply to a member whatever of two names it has.
+    pub(super) fn is_ruled_alike(&mut self, frame: Frame, names: [&str; 2]) -> bool {
+        let [one, two] = names.map(|name| {
+            let from = self.nodes.len();
+            let hash = string::hash(name.as_bytes());
+            let trie = self.out.rules.trie();
+            for position in frame.from..frame.to {
+                let node = self.nodes[position];
+                let text = name.as_bytes();
+                trie.step_key(node, hash, text, &self.scope.deciding, self.nodes, from);
+            }
+            self.nodes.split_off(from)
+        });
+        one == two
     }
 
     /// The frame of the member `key` of an object at `frame`, and whether a rule names that key by `*`.

@@ -119,7 +119,11 @@ impl Redactor {
                     (Side::Line(_), _) | (_, Side::Line(_))
                 )
             });
-            let [one, two] = if by_line { read } else { as_documents(read) };
+            let [one, two] = if by_line {
+                read
+            } else {
+                as_documents(read, &scope.renamed_in_rows(&self.rules))
+            };
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
             let single = one.is_single() && two.is_single();
@@ -375,7 +379,7 @@ impl Redactor {
 
 /// Two answers in XML, or two tables, as the JSON that the comparison made of them, so that the paths of findings lead to
 /// values. One of them beside anything else was compared as text.
-fn as_documents(read: [ParsedBody; 2]) -> [ParsedBody; 2] {
+fn as_documents(read: [ParsedBody; 2], renamed: &[(u16, csv::Renamed<'_>)]) -> [ParsedBody; 2] {
     let json = match &read {
         [ParsedBody::Xml(_, one), ParsedBody::Xml(_, two)] => {
             match xml::as_json([one, two], MAX_BODY_BYTES) {
@@ -386,7 +390,10 @@ fn as_documents(read: [ParsedBody; 2]) -> [ParsedBody; 2] {
         [
             ParsedBody::Csv(_, one, named),
             ParsedBody::Csv(_, two, also),
-        ] => csv::as_json([one, two], *named && *also),
+        ] => {
+            let renamed: Vec<_> = renamed.iter().map(|(_, names)| *names).collect();
+            csv::as_json([one, two], *named && *also, &renamed)
+        }
         _ => None,
     };
     match json {

@@ -48,7 +48,7 @@ impl Redactor {
             (Side::Line(_), _) | (_, Side::Line(_))
         );
         let (values, text_diff) = if lines {
-            self.lines(finding, bodies)
+            self.lines(finding, bodies, scope)
         } else {
             let legacy = (&finding.legacy, &bodies.legacy, &*finding.path);
             let other = candidate_path.unwrap_or(&finding.path);
@@ -130,6 +130,7 @@ impl Redactor {
         &self,
         finding: &Finding,
         bodies: &RedactedBodies,
+        scope: &Scope,
     ) -> ([Option<String>; 2], Option<String>) {
         let (one, two) = (bodies.legacy.text(), bodies.candidate.text());
         let hidden = [&bodies.legacy, &bodies.candidate]
@@ -146,6 +147,11 @@ impl Redactor {
             });
             return (hashes, None);
         }
+        let readable = text::for_a_reader([one, two], scope, &self.rules);
+        let [one, two] = match &readable {
+            Some(texts) => texts.each_ref().map(String::as_str),
+            None => [one, two],
+        };
         let (first, second) = text::first_difference(one, two);
         let values = [first, second].map(|line| Some(begin(line.unwrap_or_default())));
         let diff = finding

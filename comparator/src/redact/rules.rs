@@ -25,7 +25,15 @@ pub fn rules_text(rules: &Rules, config: &RedactConfig) -> RulesText {
             *told = hide(told);
         }
         let fields = rule.field.iter_mut().chain(&mut rule.fields);
-        for decides in fields.chain([&mut rule.path]).chain(&mut rule.pattern) {
+        let named = [
+            &mut rule.pattern,
+            &mut rule.line,
+            &mut rule.element,
+            &mut rule.attribute,
+            &mut rule.to,
+        ];
+        let named = named.into_iter().flatten();
+        for decides in fields.chain([&mut rule.path]).chain(named) {
             if hand.as_ref().is_none_or(|hand| hand.finds_in_path(decides)) {
                 HIDDEN.clone_into(decides);
             }

@@ -3,6 +3,8 @@
 use parity_schemas::verdict::{Explanation, Kind};
 
 use super::parts::Parts;
+use super::pattern::Pattern;
+use super::place::Place;
 use crate::explain::Nanoseconds;
 use crate::notation::number::Decimal;
 
@@ -37,6 +39,10 @@ pub(crate) enum Action {
     Number,
     /// The same JSON document, as it is or in a text.
     Json,
+    /// The candidate has the value under another name.
+    Rename(Box<Rename>),
+    /// Something of the above, for a part of a text.
+    InText(Box<InText>),
     /// Values are recorded as keyed hashes only.
     Mask,
 }
@@ -50,7 +56,10 @@ impl Action {
             Self::Accept(set, _) => Explanation::ALL
                 .iter()
                 .any(|explanation| set.contains(*explanation) && is_rough(*explanation)),
+            // What is ignored in a text is a part of a value that is compared.
+            Self::InText(rule) => matches!(rule.action, Self::Ignore) || rule.action.is_rough(),
             Self::Ignore
+            | Self::Rename(_)
             | Self::Unordered
             | Self::Key(_)
             | Self::Scale(_)
@@ -94,6 +103,31 @@ pub(crate) fn is_rough(explanation: Explanation) -> bool {
             | E::Truncated
             | E::Moved
     )
+}
+
+/// What a rule does with one part of a text.
+#[derive(Clone, Debug)]
+pub(crate) struct InText {
+    pub(crate) place: Place,
+    pub(crate) action: Action,
+}
+
+/// A name that the candidate has instead of another one.
+#[derive(Clone)]
+pub(crate) struct Rename {
+    /// What the legacy calls it: the end of the rule's path.
+    pub(crate) from: Box<str>,
+    /// What the candidate calls it.
+    pub(crate) to: Box<str>,
+    /// Where what holds it is. The walk meets the rule there, because only there both names can be seen.
+    pub(crate) holder: Pattern,
+}
+
+impl std::fmt::Debug for Rename {
+    /// Only what the rule's path does not say: this text is part of the hash of the rules.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to.fmt(f)
+    }
 }
 
 /// The fields that tell the elements of an array apart: together no two elements have the same.

@@ -2,6 +2,7 @@
 
 use super::RuleConfig;
 use super::pattern::Pattern;
+use super::place::Lines;
 use super::segment::Segment;
 
 impl RuleConfig {
@@ -9,6 +10,11 @@ impl RuleConfig {
     pub fn excuses_everything(&self) -> Option<&'static str> {
         if self.action != "ignore" {
             return None;
+        }
+        if self.names_a_part() {
+            let is_whole = self.column.is_none() && self.characters.is_none();
+            let lines = Lines::parse(self.line.as_deref()?).ok()?;
+            return (is_whole && lines.seem_all()).then_some("every line of a text");
         }
         match self.part.as_deref() {
             None | Some("body") => {
@@ -28,6 +34,12 @@ impl RuleConfig {
             Some("status") => Some("every other status code"),
             Some(_) => None,
         }
+    }
+
+    /// Whether it is for a part of a text.
+    fn names_a_part(&self) -> bool {
+        let keys = [&self.line, &self.column, &self.characters, &self.element];
+        keys.iter().any(|key| key.is_some())
     }
 
     fn is_for_any_name(&self) -> bool {

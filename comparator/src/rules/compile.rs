@@ -10,7 +10,7 @@ use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Part};
 
-use super::action::{Action, Explanations, Fields};
+use super::action::{Action, Explanations, Fields, InText};
 use super::config::{self, RuleConfig};
 use super::parts::Parts;
 use super::pattern::{self, Pattern};
@@ -90,9 +90,13 @@ impl Check<'_> {
         let route = self.route();
         let part = self.part();
         let pattern = part.and_then(|part| self.pattern(part));
-        let action = self.action();
+        let mut action = self.action(part, pattern.as_ref());
         if let (Some(action), Some(part)) = (&action, part) {
             self.action_fits_part(action, part);
+        }
+        let place = self.in_text(part, action.as_ref());
+        if let Some(place) = place {
+            action = action.map(|action| Action::InText(Box::new(InText { place, action })));
         }
         let expires = self.expires(now);
         Some(Rule {
@@ -155,7 +159,7 @@ impl Check<'_> {
             .ok()
     }
 
-    fn action(&mut self) -> Option<Action> {
+    fn action(&mut self, part: Option<Part>, pattern: Option<&Pattern>) -> Option<Action> {
         let config = self.config;
         let name = config.action.as_str();
         for (key, given, its_action) in [
@@ -169,6 +173,7 @@ impl Check<'_> {
             ("factor", config.factor.is_some(), "scale"),
             ("pattern", config.pattern.is_some(), "parts"),
             ("type", config.r#type.is_some(), "as"),
+            ("to", config.to.is_some(), "rename"),
         ] {
             if given && name != its_action && config::ACTIONS.contains(&name) {
                 self.error(
@@ -188,6 +193,7 @@ impl Check<'_> {
             "scale" => self.scale(),
             "parts" => self.parts(),
             "as" => self.r#type(),
+            "rename" => self.rename(part?, pattern?),
             "" => {
                 self.error(
                     "action",
@@ -478,6 +484,8 @@ pub fn first_moment(text: &str) -> Result<Timestamp, NoDate> {
         .map_err(|_| no_date())?;
     Ok(Timestamp::from_micros(zoned.timestamp().as_microsecond()))
 }
+
+mod named;
 
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,7 @@ pub const ACTIONS: &[&str] = &[
     "scale",
     "parts",
     "as",
+    "rename",
     "mask",
 ];
 /// What `as` can read.
@@ -39,6 +40,16 @@ pub struct RuleConfig {
     pub part: Option<String>,
     /// Body: JSON Pointer with `*` and `**`. Header and trailer: a name. Status: empty.
     pub path: String,
+    /// Only in this line of a text: a number from 1, or a regular expression for all lines in which it is found.
+    pub line: Option<String>,
+    /// Only in this column of a line, from 1, as white space separates them.
+    pub column: Option<String>,
+    /// Only these characters of a line, from 1, such as `10-19`.
+    pub characters: Option<String>,
+    /// Only in the start tags of a page that this simple selector names, such as `input[name=csrf]`.
+    pub element: Option<String>,
+    /// Only the value of this attribute of `element`.
+    pub attribute: Option<String>,
     /// One of [`ACTIONS`].
     pub action: String,
     /// `accept`: the explanations of the differences that count as equal.
@@ -61,6 +72,8 @@ pub struct RuleConfig {
     pub pattern: Option<String>,
     /// `as`: one of [`TYPES`].
     pub r#type: Option<String>,
+    /// `rename`: what the candidate calls it.
+    pub to: Option<String>,
     /// Why it is right to have it.
     pub reason: Option<String>,
     /// Who answers for it.
@@ -117,8 +130,33 @@ pub static KEYS: &[Key] = &[
         Slot::Text(|rule| &mut rule.path),
     ),
     Key::new(
+        "line",
+        "Only in this line of a text: a number from 1, or a regular expression for all lines in which it is found",
+        Slot::Optional(|rule| &mut rule.line),
+    ),
+    Key::new(
+        "column",
+        "Only in this column of each line of a text, from 1, as white space separates them",
+        Slot::Optional(|rule| &mut rule.column),
+    ),
+    Key::new(
+        "characters",
+        "Only these characters of each line of a text, from 1, such as 10-19",
+        Slot::Optional(|rule| &mut rule.characters),
+    ),
+    Key::new(
+        "element",
+        "Only in the start tags of a page that this selector names, such as input[name=csrf]",
+        Slot::Optional(|rule| &mut rule.element),
+    ),
+    Key::new(
+        "attribute",
+        "The attribute of `element` whose value is meant",
+        Slot::Optional(|rule| &mut rule.attribute),
+    ),
+    Key::new(
         "action",
-        "ignore, accept, unordered, key, tolerance, scale, parts, as or mask",
+        "ignore, accept, unordered, key, tolerance, scale, parts, as, rename or mask",
         Slot::Text(|rule| &mut rule.action),
     )
     .required()
@@ -176,6 +214,11 @@ pub static KEYS: &[Key] = &[
         Slot::Optional(|rule| &mut rule.r#type),
     )
     .words(|| TYPES.to_vec()),
+    Key::new(
+        "to",
+        "For rename: what the candidate calls the field, element, column or header",
+        Slot::Optional(|rule| &mut rule.to),
+    ),
     Key::new(
         "reason",
         "Why the difference is accepted",

@@ -132,7 +132,7 @@ impl<'a> Edit<'a> {
             .and_then(|()| {
                 self.added
                     .iter()
-                    .try_for_each(|rule| Self::addition(rule, counted))
+                    .try_for_each(|rule| self.addition(rule, counted))
             });
         match checked.and_then(|()| self.mismatches(counted)) {
             Err(why) => Fate::Anew(why),

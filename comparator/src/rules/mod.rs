@@ -15,6 +15,7 @@ mod hash;
 mod jsonpath;
 pub(crate) mod parts;
 mod pattern;
+mod place;
 mod profile;
 mod reach;
 mod scope;
@@ -28,11 +29,12 @@ use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 
-pub(crate) use action::{Action, is_rough};
+pub(crate) use action::{Action, InText, Rename, is_rough};
 pub use compile::{NoDate, first_moment};
 pub use config::RuleConfig;
 pub use edit::redecide;
 use pattern::Pattern;
+pub(crate) use place::{Place, Selector, Span};
 pub use profile::{PROFILES, Profile};
 pub(crate) use scope::{Scope, ScopeCache};
 pub use text::{Rehashed, rehash};
@@ -68,6 +70,25 @@ pub(crate) struct Rule {
     pub(crate) text: RuleText,
 }
 
+impl Rule {
+    /// Whether it is for parts of a whole body that is a text.
+    pub(crate) fn is_in_text(&self) -> bool {
+        match &self.action {
+            Action::InText(_) => true,
+            Action::Parts(_) => self.part == Part::Body && self.pattern.covers_root(),
+            _ => false,
+        }
+    }
+
+    /// Where the walk through a body meets it.
+    fn met_at(&self) -> &Pattern {
+        match &self.action {
+            Action::Rename(rename) => &rename.holder,
+            _ => &self.pattern,
+        }
+    }
+}
+
 /// All rules, checked.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -96,7 +117,7 @@ impl Rules {
             .iter()
             .zip(0..)
             .filter(|(rule, _)| rule.part == Part::Body);
-        let trie = Trie::new(bodies.map(|(rule, index)| (index, &rule.pattern)));
+        let trie = Trie::new(bodies.map(|(rule, index)| (index, rule.met_at())));
         Self {
             all: rules,
             hash,

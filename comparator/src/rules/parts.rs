@@ -35,33 +35,36 @@ impl Parts {
 
     /// Whether two texts are the same but for the captured parts.
     pub(crate) fn leave_equal(&self, one: &[u8], two: &[u8]) -> bool {
-        one.len().max(two.len()) <= MAX_TEXT_BYTES
-            && self
-                .without(one)
-                .is_some_and(|one| Some(one) == self.without(two))
+        self.without(one)
+            .is_some_and(|one| Some(one) == self.without(two))
+    }
+
+    /// What the groups capture; `None` if the text is too long, or it is too often found. Some may be within others.
+    pub(crate) fn captured(&self, text: &[u8]) -> Option<Vec<Range<usize>>> {
+        if text.len() > MAX_TEXT_BYTES {
+            return None;
+        }
+        let mut parts = Vec::new();
+        for (place, captures) in self.0.captures_iter(text).enumerate() {
+            if place >= MAX_PLACES {
+                return None;
+            }
+            let groups = captures.iter().skip(1).flatten();
+            parts.extend(groups.map(|part| part.range()));
+        }
+        // A group within another one is left out with it.
+        parts.sort_by_key(|part| (part.start, std::cmp::Reverse(part.end)));
+        Some(parts)
     }
 
     fn without(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let mut copied = 0;
-        for (place, captures) in self.0.captures_iter(text).enumerate() {
-            if place >= MAX_PLACES {
-                return None;
-            }
-            let mut parts: Vec<Range<usize>> = captures
-                .iter()
-                .skip(1)
-                .flatten()
-                .map(|part| part.range())
-                .collect();
-            // A group within another one is left out with it.
-            parts.sort_by_key(|part| (part.start, std::cmp::Reverse(part.end)));
-            for part in parts {
-                if part.start >= copied {
-                    out.extend_from_slice(&text[copied..part.start]);
-                    out.push(MARK);
-                    copied = part.end;
-                }
+        for part in self.captured(text)? {
+            if part.start >= copied {
+                out.extend_from_slice(&text[copied..part.start]);
+                out.push(MARK);
+                copied = part.end;
             }
         }
         out.extend_from_slice(&text[copied..]);

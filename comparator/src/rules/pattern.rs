@@ -96,6 +96,21 @@ impl Pattern {
         &self.0
     }
 
+    /// The key that it ends with and the pattern of what holds it; `None` if it ends with a wildcard, an index, or is empty.
+    pub(crate) fn named_key(&self) -> Option<(&str, Self)> {
+        let (last, holder) = self.0.split_last()?;
+        match last {
+            Segment::Literal { text, .. } => Some((text, Self(holder.into()))),
+            Segment::Index(_) | Segment::Any | Segment::Deep => None,
+        }
+    }
+
+    /// The pattern of another key in what holds this one.
+    pub(crate) fn beside(&self, key: &str) -> Self {
+        let holder = self.0.split_last().map_or(&[][..], |(_, holder)| holder);
+        Self(holder.iter().cloned().chain([key_segment(key)]).collect())
+    }
+
     /// Whether the pattern is met by the whole body.
     pub(crate) fn covers_root(&self) -> bool {
         self.0.iter().all(|segment| *segment == Segment::Deep)
@@ -209,7 +224,11 @@ fn literal(text: &str) -> Result<Segment, Refused> {
             other => other,
         });
     }
-    Ok(Segment::Literal {
+    Ok(key_segment(&key))
+}
+
+fn key_segment(key: &str) -> Segment {
+    Segment::Literal {
         hash: string::hash(key.as_bytes()),
         // RFC 6901: no leading zeros, so `01` is a key only.
         index: key
@@ -217,7 +236,7 @@ fn literal(text: &str) -> Result<Segment, Refused> {
             .ok()
             .filter(|index: &u32| index.to_string() == key),
         text: key.into(),
-    })
+    }
 }
 
 /// What the author of `items[*].price` or `items.price` meant.

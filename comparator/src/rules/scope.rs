@@ -8,7 +8,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 
 use super::Rules;
 use super::action::Action;
-use super::trie::Reach;
+use super::trie::{Reach, START};
 
 impl Rules {
     /// The rules that apply to a route (`None` when there is none) at a time.
@@ -49,6 +49,7 @@ impl Rules {
                 scope.renames |= explanations.contains(Explanation::Renamed);
                 scope.absences |= explanations.of_absence();
             }
+            scope.renaming |= matches!(action, Action::Rename(_));
         }
         for index in scope.masks.iter().copied() {
             if self.get(index).part == Part::Body {
@@ -79,6 +80,8 @@ pub(crate) struct Scope {
     pub(crate) graphql: bool,
     /// A rule accepts a member under another name.
     pub(crate) renames: bool,
+    /// A rule says that the candidate has a member under another name.
+    pub(crate) renaming: bool,
     /// A rule accepts that one side lacks a member.
     pub(crate) absences: bool,
     /// In this span no rule begins or ceases to apply.
@@ -99,6 +102,7 @@ impl Default for Scope {
             ignores_body: None,
             graphql: false,
             renames: false,
+            renaming: false,
             absences: false,
             valid_from: Timestamp::from_micros(i64::MIN),
             valid_until: Timestamp::from_micros(i64::MAX),
@@ -129,17 +133,37 @@ impl Scope {
             .map(|(index, _)| index)
     }
 
-    /// The first rule for the whole body that leaves out all in which two texts differ.
-    pub(crate) fn leaving_out(&self, rules: &Rules, legacy: &str, candidate: &str) -> Option<u16> {
-        self.body.iter().copied().find(|index| {
-            let rule = rules.get(*index);
-            match &rule.action {
-                Action::Parts(parts) if rule.pattern.covers_root() => {
-                    parts.leave_equal(legacy.as_bytes(), candidate.as_bytes())
-                }
-                _ => false,
-            }
-        })
+    /// The rules for parts of a whole body that is a text.
+    pub(crate) fn in_text<'r>(
+        &'r self,
+        rules: &'r Rules,
+    ) -> impl Iterator<Item = (u16, &'r Action)> {
+        let of = |index: u16| Some((index, rules.get(index))).filter(|(_, rule)| rule.is_in_text());
+        let indices = self.body.iter().copied();
+        indices
+            .filter_map(of)
+            .map(|(index, rule)| (index, &rule.action))
+    }
+
+    /// The rules that rename columns, which are the members of each element of a list, with the old and the new names.
+    pub(crate) fn renamed_in_rows<'r>(&self, rules: &'r Rules) -> Vec<(u16, [&'r str; 2])> {
+        if !self.renaming {
+            return Vec::new();
+        }
+        let trie = rules.trie();
+        let (mut body, mut rows) = (Vec::new(), Vec::new());
+        trie.enter(START, &self.deciding, &mut body, 0);
+        for node in body {
+            trie.step_index(node, None, &self.deciding, &mut rows, 0);
+        }
+        let met = rows.iter().flat_map(|node| trie.met(*node, &self.deciding));
+        let renames = met.filter_map(|rule| match &rules.get(rule).action {
+            Action::Rename(rename) => Some((rule, [&*rename.from, &*rename.to])),
+            _ => None,
+        });
+        let mut renames: Vec<_> = renames.collect();
+        renames.sort_unstable();
+        renames
     }
 
     /// Whether the same rules apply at `time` as at the time that it was made for.

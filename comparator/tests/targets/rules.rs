@@ -68,9 +68,12 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         "scale",
         "parts",
         "as",
+        "rename",
         "mask",
         "ignored",
     ]);
+    // A part of a text has no path, and needs a text: both are mostly refused.
+    let in_text = part == Part::Body && source.byte().is_multiple_of(8);
     let bounds = &["1", "0.01", "1e-9", "0", "1e999999999", "-1", "x"];
     RuleConfig {
         id: if source.byte() == 255 {
@@ -82,6 +85,7 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
             .then(|| source.pick(&["GET /", "GET /other", "nowhere"]).to_owned()),
         part: Some(part.to_string()),
         path: match part {
+            Part::Body if in_text => String::new(),
             Part::Body => path(source),
             Part::Status => source.pick(&["", "", "/x"]).to_owned(),
             _ => source
@@ -129,6 +133,35 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         expires: (source.byte() % 16 == 15)
             .then(|| some(source, &["2027-03-01", "1960-01-01", "soon"]))
             .flatten(),
+        ..named(action, in_text, source)
+    }
+}
+
+/// The keys for a new name, and for a part of a text.
+fn named(action: &str, in_text: bool, source: &mut Source<'_>) -> RuleConfig {
+    let some = |source: &mut Source<'_>, choices: &[&str]| {
+        (source.byte() % 4 != 3).then(|| source.pick(choices).to_owned())
+    };
+    RuleConfig {
+        line: in_text
+            .then(|| some(source, &["1", "[0-9]", "^$", "a", "0", "("]))
+            .flatten(),
+        column: (in_text && source.byte().is_multiple_of(2))
+            .then(|| some(source, &["1", "2", "0", "4000000000"]))
+            .flatten(),
+        characters: (in_text && source.byte().is_multiple_of(4))
+            .then(|| some(source, &["1", "2-3", "3-2", "1-4000000000"]))
+            .flatten(),
+        element: (in_text && source.byte().is_multiple_of(8))
+            .then(|| some(source, &["a", "[b=c]", "#a"]))
+            .flatten(),
+        attribute: (in_text && source.byte().is_multiple_of(8))
+            .then(|| some(source, &["b", "c d"]))
+            .flatten(),
+        to: (action == "rename")
+            .then(|| some(source, &["a", "id", "é", "x-b", "", "/a"]))
+            .flatten(),
+        ..RuleConfig::default()
     }
 }
 
@@ -194,7 +227,9 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
         return;
     };
     let (legacy, candidate) = (answer(JSON, legacy), answer(JSON, candidate));
-    let directed = configs.iter().any(|config| config.action == "scale");
+    let directed = configs
+        .iter()
+        .any(|config| matches!(config.action.as_str(), "scale" | "rename"));
     let verdict = Judge::new(rules, limits)
         .directed(directed)
         .compare(&legacy, &candidate)

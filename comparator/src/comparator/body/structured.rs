@@ -250,7 +250,19 @@ impl Structured<'_, '_> {
             .bodies
             .map(|body| csv::parse(text(without_bom(body)).ok()?));
         let json = match &tables {
-            [Some(one), Some(two)] => csv::as_json([one, two], by_name),
+            [Some(one), Some(two)] => {
+                let renamed = self.scope.renamed_in_rows(self.out.rules);
+                if one.is_without_rows() && two.is_without_rows() {
+                    // Then no value tells that a name is another one.
+                    for (rule, [from, to]) in &renamed {
+                        if one.has(from) && !one.has(to) && two.has(to) && !two.has(from) {
+                            self.out.excused(*rule, Part::Body, String::new);
+                        }
+                    }
+                }
+                let renamed: Vec<_> = renamed.into_iter().map(|(_, names)| names).collect();
+                csv::as_json([one, two], by_name, &renamed)
+            }
             _ => None,
         };
         if let Some(json) = json {

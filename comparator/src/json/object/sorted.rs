@@ -29,6 +29,7 @@ impl Walk<'_, '_> {
         sort_keys(self.legacy, &mut self.indices[base..middle]);
         sort_keys(self.candidate, &mut self.indices[middle..]);
         self.push_groups(base, middle);
+        self.join_renamed(first, frame);
         let flow = self.grouped_members(first, frame);
         self.indices.truncate(base);
         self.groups.truncate(first);
@@ -64,6 +65,7 @@ impl Walk<'_, '_> {
                 legacy: [one as u32, after as u32],
                 candidate: [two as u32, behind as u32],
                 first: key,
+                renamed: None,
             });
             (one, two) = (after, behind);
         }
@@ -73,16 +75,16 @@ impl Walk<'_, '_> {
 
     fn grouped_members(&mut self, from: usize, frame: Frame) -> Flow {
         let end = self.groups.len();
-        let renamed = if self.detailed() || self.scope.renames {
+        let found = if self.detailed() || self.scope.renames {
             // A renaming affects the verdict only if a rule accepts it.
             let reading = self.reading;
             self.reading |= !self.scope.renames;
-            let renamed = self.renamed(from, frame);
+            let found = self.renamed(from, frame);
             self.reading = reading;
             if self.scope.renames && self.is_spent() {
                 return self.give_up();
             }
-            renamed
+            found
         } else {
             Renamed::default()
         };
@@ -90,7 +92,7 @@ impl Walk<'_, '_> {
             let group = self.groups[position];
             match group.only() {
                 Some(side) => {
-                    let near = renamed
+                    let near = found
                         .contains(side, group.first)
                         .then_some(Explanation::Renamed);
                     self.absent_member(side, group.first, frame, near)?;
@@ -99,7 +101,10 @@ impl Walk<'_, '_> {
                     && group.candidate[1] - group.candidate[0] == 1 =>
                 {
                     let other = self.indices[group.candidate[0] as usize];
-                    self.member(group.first, other, frame)?;
+                    match group.renamed {
+                        Some(rule) => self.renamed_member(group.first, other, rule, frame)?,
+                        None => self.member(group.first, other, frame)?,
+                    }
                 }
                 None => self.repeated(group, frame)?,
             }
@@ -117,6 +122,7 @@ impl Walk<'_, '_> {
         self.steps.push(Step::Key {
             side: Origin::Legacy,
             key: legacy[0],
+            renamed: None,
             any,
         });
         let paired = legacy.len() == candidate.len();

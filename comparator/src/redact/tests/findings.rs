@@ -104,3 +104,48 @@ fn broken_and_binary_bodies_show_nothing_that_lost_its_key() {
         "{value}"
     );
 }
+
+#[test]
+fn a_recorded_text_shows_what_no_rule_excuses_and_a_new_name_is_looked_up_in_its_own_body() {
+    let page = [("content-type", "text/plain")];
+    let sides = ["up 10 s\nnodes 3\n", "up 999 s\nnodes 4\n"];
+    let [one, two] = sides.map(|body| answer(&page, body.as_bytes()));
+    let uptime = RuleConfig {
+        line: Some("^up ".to_owned()),
+        column: Some("2".to_owned()),
+        ..RuleConfig::new("uptime", "", "ignore")
+    };
+    let redactor_of = |rule: RuleConfig| redactor(&RedactConfig::default(), &[rule]);
+    let record = super::record(
+        &redactor_of(uptime),
+        &exchange("/users/1", &[], b"", one, two),
+    );
+    let finding = &record.findings[0];
+    let shown = (finding.legacy.as_deref(), finding.candidate.as_deref());
+    assert_eq!(shown, (Some("nodes 3"), Some("nodes 4")));
+    let diff = finding.text_diff.as_deref().unwrap_or_default();
+    assert!(
+        diff.contains("\n up 10 s\n") && !diff.contains("999"),
+        "{diff}"
+    );
+
+    let json = [("content-type", "application/json")];
+    let sides = [
+        r#"{"x":1,"userName":"ada"}"#,
+        r#"{"user_name":"bob","x":1}"#,
+    ];
+    let [one, two] = sides.map(|body| answer(&json, body.as_bytes()));
+    let rename = RuleConfig {
+        to: Some("user_name".to_owned()),
+        ..RuleConfig::new("name", "/userName", "rename")
+    };
+    let record = super::record(
+        &redactor_of(rename),
+        &exchange("/users/1", &[], b"", one, two),
+    );
+    let finding = &record.findings[0];
+    let paths = (&*finding.path, finding.candidate_path.as_deref());
+    assert_eq!(paths, ("/userName", Some("/user_name")));
+    let shown = (finding.legacy.as_deref(), finding.candidate.as_deref());
+    assert_eq!(shown, (Some("\"ada\""), Some("\"bob\"")));
+}

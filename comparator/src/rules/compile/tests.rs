@@ -266,3 +266,211 @@ fn every_wrong_value_of_an_action_is_told_with_its_key() {
         assert!(text.contains(message), "{text}");
     }
 }
+
+#[test]
+fn names_and_parts_of_a_text_are_checked_with_a_suggestion() {
+    for (text, key, expected) in [
+        (
+            "path = '/a'; action = 'rename'",
+            "to",
+            "needs the name that the candidate uses [add for example",
+        ),
+        (
+            "path = '/a'; action = 'rename'; to = ''",
+            "to",
+            "needs the name",
+        ),
+        (
+            "path = ''; action = 'rename'; to = 'b'",
+            "path",
+            "does not end with a name",
+        ),
+        (
+            "path = '/a/*'; action = 'rename'; to = 'b'",
+            "path",
+            "[end it with the name that the legacy uses",
+        ),
+        (
+            "path = '$.a[0]'; action = 'rename'; to = 'b'",
+            "path",
+            "does not end with a name",
+        ),
+        (
+            "path = '/a/b'; action = 'rename'; to = 'b'",
+            "to",
+            "`b` is the old name, too",
+        ),
+        (
+            "path = '/a/b'; action = 'rename'; to = '/a/c'",
+            "to",
+            "[write the name alone: `to = \"c\"`]",
+        ),
+        (
+            "path = '/a'; action = 'ignore'; to = 'b'",
+            "to",
+            "use `action = \"rename\"`",
+        ),
+        (
+            "path = '/a'; action = 'renam'; to = 'b'",
+            "action",
+            "did you mean `rename`",
+        ),
+        (
+            "part = 'status'; action = 'rename'; to = 'b'",
+            "action",
+            "has no meaning for part `status`",
+        ),
+        (
+            "part = 'header'; path = 'x-a'; action = 'rename'; to = 'b c'",
+            "to",
+            "is not a header name",
+        ),
+        (
+            "part = 'header'; path = 'x-a'; action = 'rename'; to = 'X-A'",
+            "to",
+            "is the old name, too",
+        ),
+        (
+            "part = 'header'; path = '*'; action = 'rename'; to = 'x-a'",
+            "path",
+            "does not end with a name",
+        ),
+        (
+            "part = 'header'; path = 'set-cookie/a'; action = 'rename'; to = 'b'",
+            "action",
+            "cookie",
+        ),
+        (
+            "part = 'header'; path = 'x-a'; action = 'rename'; to = 'set-cookie'",
+            "to",
+            "a cookie cannot be renamed",
+        ),
+        (
+            "line = '0'; action = 'ignore'",
+            "line",
+            "is no number of a line [write a number from 1",
+        ),
+        (
+            "line = 'a('; action = 'ignore'",
+            "line",
+            "regular expression such as",
+        ),
+        (
+            "line = 'a*'; action = 'ignore'",
+            "line",
+            "found in every line",
+        ),
+        (
+            "column = 'two'; action = 'ignore'",
+            "column",
+            "[write the number of one column",
+        ),
+        (
+            "characters = '9-3'; action = 'ignore'",
+            "characters",
+            "[write the first and the last",
+        ),
+        (
+            "column = '1'; characters = '9'; action = 'ignore'",
+            "characters",
+            "[give one of them]",
+        ),
+        (
+            "path = '/a'; line = '1'; action = 'ignore'",
+            "path",
+            "which has no fields [remove `path`, or `line`]",
+        ),
+        (
+            "part = 'header'; path = 'x-a'; line = '1'; action = 'ignore'",
+            "line",
+            "for the body only",
+        ),
+        (
+            "line = '1'; action = 'unordered'",
+            "action",
+            "no meaning for a part of a text [use ignore",
+        ),
+        (
+            "line = '1'; action = 'mask'",
+            "action",
+            "no meaning for a part of a text",
+        ),
+        (
+            "element = 'input'; action = 'ignore'",
+            "attribute",
+            "[add for example `attribute = \"value\"`]",
+        ),
+        (
+            "element = 'meta[name=t]'; action = 'ignore'",
+            "attribute",
+            "\"content\"",
+        ),
+        (
+            "attribute = 'value'; action = 'ignore'",
+            "element",
+            "needs the `element`",
+        ),
+        (
+            "element = 'p'; attribute = 'a b'; action = 'ignore'",
+            "attribute",
+            "is not the name of an attribute",
+        ),
+        (
+            "element = '#t'; attribute = 'value'; action = 'ignore'",
+            "element",
+            "[write a name with tests",
+        ),
+        (
+            "element = 'p'; attribute = 'x'; line = '1'; action = 'ignore'",
+            "line",
+            "[write two rules]",
+        ),
+        (
+            "elemnt = 'p'; action = 'ignore'",
+            "elemnt",
+            "did you mean `element`",
+        ),
+    ] {
+        let table = format!("[[rule]]\nid = 'r'\n{}\n", text.replace("; ", "\n"));
+        let found = match config::parse(&table) {
+            Ok(configs) => errors(&configs),
+            Err(config::TextError::Rules(wrong)) => wrong
+                .iter()
+                .map(|error| (0, error.key.to_string(), format!("{error}{:?}", error.hint)))
+                .collect(),
+            Err(other) => panic!("{text}: {other}"),
+        };
+        let told = found
+            .iter()
+            .any(|(_, at, message)| at == key && message.contains(expected));
+        assert!(told && found.len() == 1, "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn names_and_parts_of_a_text_are_in_the_hash() {
+    let hash = |text: &str| {
+        let table = format!("[[rule]]\nid = 'r'\n{}\n", text.replace("; ", "\n"));
+        let configs = config::parse(&table).expect("a rule");
+        let rules = Rules::compile(&configs, time("2026-06-01T00:00:00Z")).expect("a rule");
+        rules.hash().to_owned()
+    };
+    let all = [
+        "path = '/a'; action = 'rename'; to = 'b'",
+        "path = '/a'; action = 'rename'; to = 'c'",
+        "path = '/b'; action = 'rename'; to = 'c'",
+        "action = 'ignore'",
+        "line = '1'; action = 'ignore'",
+        "line = '[1]'; action = 'ignore'",
+        "line = '1'; action = 'as'; type = 'number'",
+        "line = '1'; column = '1'; action = 'ignore'",
+        "line = '1'; characters = '1'; action = 'ignore'",
+        "column = '1'; action = 'ignore'",
+        "element = 'a'; attribute = 'b'; action = 'ignore'",
+        "element = 'a[b]'; attribute = 'b'; action = 'ignore'",
+        "element = 'a[b=c]'; attribute = 'b'; action = 'ignore'",
+        "element = 'a'; attribute = 'c'; action = 'ignore'",
+    ];
+    let hashes: std::collections::HashSet<String> = all.iter().map(|text| hash(text)).collect();
+    assert_eq!(hashes.len(), all.len());
+}

@@ -17,6 +17,11 @@ fn every_key_is_read_into_the_field_of_its_name() {
         route: its("route"),
         part: its("part"),
         path: "its path".to_owned(),
+        line: its("line"),
+        column: its("column"),
+        characters: its("characters"),
+        element: its("element"),
+        attribute: its("attribute"),
         action: "its action".to_owned(),
         explanations: vec!["one".to_owned(), "two".to_owned()],
         kind: its("kind"),
@@ -28,6 +33,7 @@ fn every_key_is_read_into_the_field_of_its_name() {
         factor: its("factor"),
         pattern: its("pattern"),
         r#type: its("type"),
+        to: its("to"),
         reason: its("reason"),
         owner: its("owner"),
         expires: its("expires"),
@@ -81,7 +87,9 @@ explanations = ["null_vs_empty", 1]
     assert_eq!(errors[0].hint.as_deref(), Some("did you mean `path`?"));
     assert_eq!(
         errors[1].hint.as_deref(),
-        Some("use one of ignore, accept, unordered, key, tolerance, scale, parts, as, mask")
+        Some(
+            "use one of ignore, accept, unordered, key, tolerance, scale, parts, as, rename, mask"
+        )
     );
     assert_eq!(
         errors[3].hint.as_deref(),

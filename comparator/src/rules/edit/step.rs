@@ -18,6 +18,9 @@ impl Edit<'_> {
         counted: &RouteCounted,
     ) -> Result<(), Why> {
         let id = &rule.id;
+        if matches!(rule.action, Action::Rename(_)) {
+            return Err(format!("`{id}` was removed, which paired two names"));
+        }
         if hits > 0 {
             return Err(format!(
                 "`{id}` was removed, which excused {hits} differences here"
@@ -28,6 +31,8 @@ impl Edit<'_> {
         }
         let others = || self.all().filter(|other| !std::ptr::eq(*other, rule));
         match &rule.action {
+            // Where parts of a text lie within each other, the outer one counts.
+            Action::InText(_) | Action::Parts(_) if rule.is_in_text() => self.alone_in_text(rule),
             Action::Ignore
             | Action::Accept(..)
             | Action::Absolute(_)
@@ -38,7 +43,9 @@ impl Edit<'_> {
             | Action::Json
             | Action::Timestamp
             | Action::Uuid
-            | Action::Mask => Ok(()),
+            | Action::Mask
+            | Action::Rename(_)
+            | Action::InText(_) => Ok(()),
             // It lets tolerances read numbers in strings, and the hit is then theirs.
             Action::Number => match others()
                 .find(|other| other.is_tolerance() && can_meet(&other.pattern, &rule.pattern))
@@ -76,12 +83,30 @@ impl Edit<'_> {
         }
     }
 
+    /// Whether no other rule is for parts of the same texts.
+    fn alone_in_text(&self, rule: &Rule) -> Result<(), Why> {
+        let mut others = self.all().filter(|other| !std::ptr::eq(*other, rule));
+        match others.find(|other| other.is_in_text()) {
+            None => Ok(()),
+            Some(other) => Err(format!(
+                "`{}` changed, and `{}` is for parts of the same texts, which may lie within each other",
+                rule.id, other.id
+            )),
+        }
+    }
+
     /// Whether an added rule can only excuse.
-    pub(super) fn addition(rule: &Rule, counted: &RouteCounted) -> Result<(), Why> {
+    pub(super) fn addition(&self, rule: &Rule, counted: &RouteCounted) -> Result<(), Why> {
+        let id = &rule.id;
+        if matches!(rule.action, Action::Rename(_)) {
+            return Err(format!("`{id}` was added, which pairs two names"));
+        }
         if rule.part != Part::Body {
             return Ok(());
         }
-        let id = &rule.id;
+        if rule.is_in_text() {
+            self.alone_in_text(rule)?;
+        }
         match &rule.action {
             Action::Unordered | Action::Key(_) => Err(format!(
                 "`{id}` was added, which pairs the elements of arrays anew"

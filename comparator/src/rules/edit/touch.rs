@@ -134,6 +134,16 @@ impl Rule {
 
     /// Whether it changes which elements meet at the place of a group.
     fn may_pair_anew(&self, group: &GroupEvidence) -> bool {
+        if let Action::Rename(rename) = &self.action {
+            let pattern = &group.group.pattern;
+            return self.part == group.group.part
+                && [&self.pattern, &self.pattern.beside(&rename.to)]
+                    .iter()
+                    .any(|name| match self.part {
+                        Part::Body => Place::of(pattern, true).may_be_within(name),
+                        _ => name.covers_header(pattern),
+                    });
+        }
         let place = Place::of(&group.group.pattern, true);
         matches!(self.action, Action::Unordered | Action::Key(_))
             && self.part == group.group.part

@@ -264,6 +264,9 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
             "key",
         ]),
     );
+    if rule.action == "key" && random.one_in(2) {
+        "rename".clone_into(&mut rule.action);
+    }
     match random.below(12) {
         0 => {
             rule.part = Some("status".to_owned());
@@ -274,7 +277,7 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
             random
                 .pick(&["x-list", "content-type", "*"])
                 .clone_into(&mut rule.path);
-            if rule.action == "key" {
+            if matches!(rule.action.as_str(), "key" | "rename") {
                 "ignore".clone_into(&mut rule.action);
             }
         }
@@ -302,6 +305,11 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
             }
         }
         "key" => rule.field = Some("id".to_owned()),
+        "rename" => {
+            let from = random.pick(&["xY", "a"]);
+            rule.path = format!("{}/{from}", random.pick(&["", "/**", "/list/*"]));
+            rule.to = Some(random.pick(&["x_y", "b"]).to_owned());
+        }
         "tolerance" => rule.absolute = Some("0.5".to_owned()),
         "as" => {
             rule.r#type = Some(
