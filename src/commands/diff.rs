@@ -17,6 +17,7 @@ use parity_comparator::{Comparator, Comparison, DocumentKind, Limits, Rules};
 use parity_dashboards::terminal::{self, Layout};
 use parity_dashboards::view::diff::Diff;
 use parity_schemas::exchange::Capture;
+use parity_schemas::route::means;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
 use parity_schemas::visible::visible;
@@ -132,7 +133,7 @@ fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
     let Some(route) = route else {
         return Ok(rules);
     };
-    if rules.routes().all(|named| named != route) {
+    if !rules.routes().any(|named| means(named, &route)) {
         terminal::note(&visible(&format!(
             "--route: no rule is for `{route}` alone"
         )));

@@ -49,7 +49,8 @@ impl Layers {
         let line = line.split(['?', '#']).next().unwrap_or_default();
         let rule = RouteRule::parse(line, RoutePolicy::default())?;
         let mut named = self.rules.iter().map(|entry| entry.config.route.as_deref());
-        if named.any(|route| route == Some(rule.label())) {
+        let is_operation = split_operation(rule.label()).is_some();
+        if is_operation || named.any(|route| route == Some(rule.label())) {
             return Ok(rule.label().to_owned());
         }
         label_of_requests(&routes, line)

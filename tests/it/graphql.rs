@@ -258,6 +258,18 @@ fn two_saved_answers_are_compared_as_graphql() {
         let ended = place.run(&["diff", legacy, candidate, "--as", kind]);
         assert_eq!(ended.code, code, "{legacy} {kind}\n{}", ended.stdout);
     }
+    // A rule of the endpoint is for its operation, too.
+    let rule = "[[rule]]\nid = \"failed\"\nroute = \"POST /graphql\"\npath = \"/**\"\naction = \"ignore\"\n";
+    place.write(
+        "rules.toml",
+        format!("[[route]]\nmatch = \"POST /graphql\"\ngraphql = true\n{rule}"),
+    );
+    for (route, code) in [("POST /graphql query Orders", 0), ("POST /other", 1)] {
+        let arguments = ["diff", "good.json", "failed.json", "--as", "graphql"];
+        let more = ["--rules", "rules.toml", "--route", route];
+        let ended = place.run(&[&arguments[..], &more].concat());
+        assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
+    }
     let failed = place.run(&[
         "diff",
         "good.json",

@@ -25,6 +25,7 @@ pub(crate) mod trie;
 
 use std::borrow::Cow;
 
+use parity_schemas::route::means;
 use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
@@ -166,7 +167,7 @@ impl Rules {
     /// The rules that apply on a route, as if they were for all: for files, which have no route.
     #[must_use]
     pub fn on_route(&self, route: &str) -> Self {
-        let applies = |rule: &&Rule| rule.route.as_deref().is_none_or(|only| only == route);
+        let applies = |rule: &&Rule| rule.route.as_deref().is_none_or(|only| means(only, route));
         let rules = self.all.iter().filter(applies).cloned();
         Self::from_checked(
             rules
