@@ -23,7 +23,7 @@ impl Walk<'_, '_> {
             (self.legacy.next(legacy), self.candidate.next(candidate));
         // The position of a key matters only if the key is repeated, and then only for details or if a rule lets it be
         // absent.
-        let careful = self.detailed() || self.scope.absences || self.scope.renaming;
+        let careful = self.detailed() || self.scope.members.absences || self.scope.members.renaming;
         if careful
             && (repeats_key(self.legacy, legacy + 1, legacy_end)
                 || repeats_key(self.candidate, candidate + 1, candidate_end))
@@ -70,9 +70,9 @@ impl Walk<'_, '_> {
         if !keys.read(self.candidate, candidate_from, candidate_end) {
             return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
         }
-        let by_name = self.detailed() || self.scope.renames;
+        let by_name = self.detailed() || self.scope.members.renames;
         if repeats_key(self.legacy, legacy_from, legacy_end)
-            || ((by_name || self.scope.renaming)
+            || ((by_name || self.scope.members.renaming)
                 && self.lone_on_both(legacy_from, legacy_end, &keys))
         {
             return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);

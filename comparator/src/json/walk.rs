@@ -388,7 +388,7 @@ impl<'w> Walk<'w, '_> {
 
     /// The rules that say which members of an object at `frame` have another name.
     pub(super) fn renames(&self, frame: Frame) -> SmallVec<[u16; 2]> {
-        if frame.is_empty() || !self.scope.renaming {
+        if frame.is_empty() || !self.scope.members.renaming {
             return SmallVec::new();
         }
         self.matched_rules(frame).renames

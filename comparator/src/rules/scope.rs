@@ -46,10 +46,10 @@ impl Rules {
                 scope.ignores_body.get_or_insert(index);
             }
             if let Action::Accept(explanations, _) = action {
-                scope.renames |= explanations.contains(Explanation::Renamed);
-                scope.absences |= explanations.of_absence();
+                scope.members.renames |= explanations.contains(Explanation::Renamed);
+                scope.members.absences |= explanations.of_absence();
             }
-            scope.renaming |= matches!(action, Action::Rename(_));
+            scope.members.renaming |= matches!(action, Action::Rename(_));
         }
         for index in scope.masks.iter().copied() {
             if self.get(index).part == Part::Body {
@@ -58,6 +58,17 @@ impl Rules {
         }
         scope
     }
+}
+
+/// What the rules of a route say of the members of objects, so that objects are looked at in another way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OfMembers {
+    /// A rule accepts a member under another name.
+    pub(crate) renames: bool,
+    /// A rule says that the candidate has a member under another name.
+    pub(crate) renaming: bool,
+    /// A rule accepts that one side lacks a member.
+    pub(crate) absences: bool,
 }
 
 /// The rules that apply to one route for a span of time, by part, in the order of the configuration. Rules are named by
@@ -78,12 +89,8 @@ pub(crate) struct Scope {
     pub(crate) ignores_body: Option<u16>,
     /// The route is an operation of GraphQL.
     pub(crate) graphql: bool,
-    /// A rule accepts a member under another name.
-    pub(crate) renames: bool,
-    /// A rule says that the candidate has a member under another name.
-    pub(crate) renaming: bool,
-    /// A rule accepts that one side lacks a member.
-    pub(crate) absences: bool,
+    /// What rules say of the members of objects.
+    pub(crate) members: OfMembers,
     /// In this span no rule begins or ceases to apply.
     valid_from: Timestamp,
     valid_until: Timestamp,
@@ -101,9 +108,7 @@ impl Default for Scope {
             masking: Reach::default(),
             ignores_body: None,
             graphql: false,
-            renames: false,
-            renaming: false,
-            absences: false,
+            members: OfMembers::default(),
             valid_from: Timestamp::from_micros(i64::MIN),
             valid_until: Timestamp::from_micros(i64::MAX),
         }
@@ -147,7 +152,7 @@ impl Scope {
 
     /// The rules that rename columns, which are the members of each element of a list, with the old and the new names.
     pub(crate) fn renamed_in_rows<'r>(&self, rules: &'r Rules) -> Vec<(u16, [&'r str; 2])> {
-        if !self.renaming {
+        if !self.members.renaming {
             return Vec::new();
         }
         let trie = rules.trie();

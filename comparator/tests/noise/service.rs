@@ -164,6 +164,18 @@ impl World {
         )
     }
 
+    /// A fresh id, or the one that the candidate handed out last.
+    fn id(&mut self, service: Service, fault: Fault) -> String {
+        if fault != Fault::Again {
+            let uuid = self.uuid();
+            if service == Service::Legacy {
+                return format!("\"{uuid}\"");
+            }
+            self.last_uuid = uuid;
+        }
+        format!("\"{}\"", self.last_uuid)
+    }
+
     fn token(&mut self, length: i64) -> String {
         const ALPHABET: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -266,14 +278,7 @@ impl World {
             (_, Fault::Null) => "null".to_owned(),
             (Noise::Uuid, Fault::Constant) => "\"00000000-dead-4bee-a000-000000000001\"".to_owned(),
             (Noise::Uuid, Fault::Kind) => format!("\"{}\"", self.uuid().to_uppercase()),
-            (Noise::Uuid, Fault::Again) => format!("\"{}\"", self.last_uuid),
-            (Noise::Uuid, _) => {
-                let uuid = self.uuid();
-                if service == Service::Candidate {
-                    self.last_uuid.clone_from(&uuid);
-                }
-                format!("\"{uuid}\"")
-            }
+            (Noise::Uuid, fault) => self.id(service, fault),
             (Noise::Clock, Fault::Constant) => clock(0),
             (Noise::Clock, Fault::Kind) => (time / SECOND).to_string(),
             (Noise::Clock, _) => clock(time + bias),

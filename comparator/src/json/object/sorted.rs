@@ -75,13 +75,13 @@ impl Walk<'_, '_> {
 
     fn grouped_members(&mut self, from: usize, frame: Frame) -> Flow {
         let end = self.groups.len();
-        let found = if self.detailed() || self.scope.renames {
+        let found = if self.detailed() || self.scope.members.renames {
             // A renaming affects the verdict only if a rule accepts it.
             let reading = self.reading;
-            self.reading |= !self.scope.renames;
+            self.reading |= !self.scope.members.renames;
             let found = self.renamed(from, frame);
             self.reading = reading;
-            if self.scope.renames && self.is_spent() {
+            if self.scope.members.renames && self.is_spent() {
                 return self.give_up();
             }
             found
