@@ -6,7 +6,8 @@
 //! same place contradict. `tests` ask the comparator: each suggestion excuses what it covers, and not what is planted beside it.
 //!
 //! The rules are the [causes](crate::causes) of what is explained, so that few say much. A cause becomes a rule for more places
-//! than were seen only where [`Nature::may_be_anywhere`] says so, and where no group is in reach that must stay.
+//! than were seen only where [`Nature::may_be_anywhere`] says so, and where no group is in reach that must stay. Where it does
+//! not, there is a rule for each route that was seen, as long as they are few.
 
 mod nature;
 
@@ -28,6 +29,8 @@ use crate::rules::{RuleConfig, Rules};
 
 /// Fewer groups do not justify a rule that holds at any place.
 const MIN_ANYWHERE: usize = 3;
+/// On more routes a rule that could pass a wrong value holds on any route, because nobody decides on so many one by one.
+const MAX_RULES_BY_ROUTE: usize = 5;
 /// Bytes of the hash in an id: enough to tell the rules of one file apart, short enough to be read out.
 const ID_HASH_BYTES: usize = 3;
 /// Longest piece of a path in an id.
@@ -88,7 +91,7 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
             .into_iter()
             .filter(|index| !covered.contains(index))
             .collect();
-        if let Some((rule, members)) = work.rule(&draft, members) {
+        for (rule, members) in work.rules(&draft, members) {
             covered.extend(members);
             rules.push(rule);
         }
@@ -102,7 +105,7 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
             .push(*index);
     }
     for (draft, members) in alone {
-        if let Some((rule, members)) = work.rule(&draft, members) {
+        for (rule, members) in work.rules(&draft, members) {
             covered.extend(members);
             rules.push(rule);
         }
@@ -263,6 +266,22 @@ impl Work<'_> {
             }
         }
         drafts
+    }
+
+    /// The rules of a draft, each with the groups that it excuses.
+    fn rules(&self, draft: &Draft, members: Vec<usize>) -> Vec<(SuggestedRule, Vec<usize>)> {
+        let mut by_route: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for index in &members {
+            let route = self.seen[*index].group.route.as_str();
+            by_route.entry(route).or_default().push(*index);
+        }
+        if draft.nature().may_be_anywhere || by_route.len() > MAX_RULES_BY_ROUTE {
+            return self.rule(draft, members).into_iter().collect();
+        }
+        let of_each = by_route.into_values();
+        of_each
+            .filter_map(|members| self.rule(draft, members))
+            .collect()
     }
 
     /// The rule of a draft with the groups that it excuses for sure; `None` if there are none, or if it could excuse what must

@@ -7,7 +7,8 @@
 //!
 //! The order of children with different names counts, because readers by position exist: it is `#order`, only where it
 //! differs. What a document says beside its data (comments, processing instructions, the declaration, the kind of
-//! quotes, character references, CDATA, prefixes) does not count.
+//! quotes, character references, CDATA, prefixes of names) does not count. What decides on its data does: the namespace of a
+//! prefix within a value, and the DTD that a document names, which is `#doctype` where it differs.
 //!
 //! Refused: a DOCTYPE with declarations, and entities that are not XML's own five. Nothing is expanded or fetched, so
 //! such a document cannot be read as data and is compared as text.

@@ -28,6 +28,9 @@ use crate::config::DEFAULT_FILE;
 
 /// Fingerprints that an error suggests.
 const MAX_SUGGESTED: usize = 5;
+/// Said of what was entered and does not block.
+const EXCUSES_ANY: &str = "it does not block: it excuses any other value of that kind at its place, also a wrong one, so it is for \
+     places whose value nobody relies on";
 
 /// Runs it.
 pub(crate) fn run(command: &KnownCommand) -> Result<ExitCode> {
@@ -129,6 +132,9 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
         plural(added.len() as u64, "difference is", "differences are"),
         visible(&path.display().to_string())
     ));
+    if !args.blocks {
+        terminal::note(EXCUSES_ANY);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -294,7 +294,16 @@ fn a_baseline_adopts_what_counts_and_nothing_twice() {
         "--ticket",
         "T-1",
     ]));
-    says(&first, 0, &["2 differences are entered", "/total", "/name"]);
+    says(
+        &first,
+        0,
+        &[
+            "2 differences are entered",
+            "/total",
+            "/name",
+            "excuses any other value of that kind at its place",
+        ],
+    );
     let text = file(&place);
     assert!(
         text.contains("# GET /orders/{id} body /total") && text.contains("rate = 0."),

@@ -4,7 +4,8 @@
 //! Each value is tested by Fisher's exact test: how probable is it that so many of these requests have it by chance, given
 //! how many of the route have it. The more values are looked at, the more will look special by chance, so the probability is
 //! multiplied by their number (Bonferroni). What passes is ranked by the difference of the two shares. Nothing is said where
-//! nothing is special, or where there is too little to say anything.
+//! nothing is special, where there is too little to say anything, or where the attributes of too many of the requests were not
+//! counted: those counted are from some minutes only, and what those minutes have in common is no mark of all.
 
 use std::cmp::Reverse;
 
@@ -20,6 +21,9 @@ const MIN_REQUESTS: u64 = 10;
 const MIN_HAVING: u64 = 5;
 /// The shares differ by at least so many hundredths: a smaller difference may be certain, and helps nobody to find the cause.
 const MIN_PERCENT: u128 = 20;
+/// Of so many hundredths of the requests of a group the attributes must have been counted: then the rest can change a share
+/// by less than what is told as a difference.
+const MIN_COUNTED_PERCENT: u128 = 90;
 /// How probable anything that is told may be by chance, over all values of a group.
 const CHANCE: f64 = 0.001;
 /// Attributes told of a group; what comes after the first ones usually follows from them.
@@ -27,13 +31,20 @@ const MOST: usize = 3;
 /// Terms of the tail of the distribution that are added up; what comes after them is bounded.
 const MAX_TERMS: u32 = 10_000;
 
-/// The attributes of a group that are special, the most first. `route` counts all compared requests of the route, the group's
-/// among them.
-pub fn special(group: &AttributeCounts, route: &AttributeCounts) -> Vec<SpecialAttribute> {
+/// The attributes of a group that are special, the most first. `mismatches` is how many the group has, whether or not their
+/// attributes were counted; `route` counts all compared requests of the route, the group's among them.
+pub fn special(
+    group: &AttributeCounts,
+    mismatches: u64,
+    route: &AttributeCounts,
+) -> Vec<SpecialAttribute> {
     let counted = |counts: &AttributeCounts| counts.get(COUNTED).copied().unwrap_or(0);
     let of = counted(group);
     let others_of = counted(route).saturating_sub(of);
     if of < MIN_REQUESTS || others_of < MIN_REQUESTS {
+        return Vec::new();
+    }
+    if u128::from(of) * 100 < u128::from(mismatches) * MIN_COUNTED_PERCENT {
         return Vec::new();
     }
     let mut looked_at = 0;
@@ -139,7 +150,12 @@ mod tests {
     }
 
     fn told(group: &str, route: &str) -> Vec<String> {
-        let told = special(&counts(group), &counts(route)).into_iter();
+        let group = counts(group);
+        told_of(&group, group.get(COUNTED).copied().unwrap_or(0), route)
+    }
+
+    fn told_of(group: &AttributeCounts, mismatches: u64, route: &str) -> Vec<String> {
+        let told = special(group, mismatches, &counts(route)).into_iter();
         told.map(|found| {
             let (these, others) = found.percents();
             let not = if found.is_absent { "!" } else { "" };
@@ -225,6 +241,18 @@ mod tests {
         ] {
             assert_eq!(told(group, route), expected, "{group} of {route}");
         }
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_group_that_was_not_counted_as_a_whole() {
+        // All forty of the first minute had the parameter, and nobody counted what came later.
+        let group = counts("counted:40 query=debug:40");
+        let route = "counted:1000 query=debug:40";
+        for (mismatches, is_told) in [(40, true), (44, true), (45, false), (440, false)] {
+            let told = told_of(&group, mismatches, route);
+            assert_eq!(!told.is_empty(), is_told, "{mismatches}: {told:?}");
+        }
+        assert!(told_of(&group, u64::MAX, route).is_empty());
     }
 
     #[test]

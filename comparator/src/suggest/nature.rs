@@ -12,8 +12,8 @@ use crate::rules::is_rough;
 pub(super) struct Nature {
     pub(super) meaning: &'static str,
     pub(super) effect: Effect,
-    /// A rule may also hold at places that were not seen. Not so where a wrong value could pass for the explanation: then each
-    /// place is a decision of its own.
+    /// A rule may also hold at places and on routes that were not seen. Not so where a wrong value could pass for the
+    /// explanation: then each place is a decision of its own.
     pub(super) may_be_anywhere: bool,
     /// What is at risk.
     risk: &'static str,
@@ -32,22 +32,20 @@ impl Nature {
         };
         let same_type = kind == Kind::Value;
         let (effect, risk) = match explanation {
+            E::SameInstant | E::EqualDecimal | E::SameUuid if same_type => (
+                Effect::Harmless,
+                "a client that compares the text, or reads one spelling only",
+            ),
+            // Hexadecimal digits are valid base64 of other bytes, and `PT1H` is no Go duration.
+            E::SameBytes | E::SameDuration if same_type => (
+                Effect::Lossy,
+                "a client that reads the former notation: it gets another value, or none",
+            ),
             E::SameInstant
             | E::SameDuration
             | E::EqualDecimal
             | E::SameUuid
             | E::SameBytes
-            | E::EqualDouble
-                if same_type =>
-            {
-                (Effect::Harmless, "a client that compares the text")
-            }
-            E::SameInstant
-            | E::SameDuration
-            | E::EqualDecimal
-            | E::SameUuid
-            | E::SameBytes
-            | E::EqualDouble
             | E::TypeOnly
             | E::JsonInText
             | E::Wrapped => (
@@ -58,9 +56,13 @@ impl Nature {
                 Effect::Harmless,
                 "nothing that a client sends: the mirror added the header",
             ),
-            E::NullVsMissing | E::NullVsEmpty | E::NullVsBlank | E::EmptyVsMissing => (
+            E::NullVsMissing | E::NullVsEmpty | E::NullVsBlank => (
                 Effect::Lossy,
                 "a client that tells null, empty and absent apart",
+            ),
+            E::EmptyVsMissing => (
+                Effect::Lossy,
+                "a value that is zero, false or empty, where a client demands one or takes absence for something else",
             ),
             E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => {
                 (Effect::Lossy, "a client that shows or compares the text")
@@ -68,6 +70,10 @@ impl Nature {
             E::NotFinite | E::Renamed | E::ByteOrderMark => {
                 (Effect::Lossy, "a client that reads the former form")
             }
+            E::EqualDouble => (
+                Effect::Lossy,
+                "exact integers and decimals: an identifier beyond 2^53 becomes that of something else",
+            ),
             E::TruncatedTime | E::Rounded | E::NearDouble => {
                 (Effect::Lossy, "digits, and what is added up of them")
             }
@@ -86,11 +92,13 @@ impl Nature {
             E::Truncated => (Effect::Lossy, "the rest of the text"),
             E::Moved => (Effect::Lossy, "anything"),
         };
+        // An identifier of many digits may be another one, and a balance of 0 that is not there may be a lost one.
+        let may_lose = matches!(explanation, E::EqualDouble | E::EmptyVsMissing);
         Self {
             meaning: explanation.meaning(),
             effect,
             // Elsewhere a wrong value could pass for it.
-            may_be_anywhere: !is_rough(explanation),
+            may_be_anywhere: !is_rough(explanation) && !may_lose,
             risk,
         }
     }

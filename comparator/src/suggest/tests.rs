@@ -228,9 +228,10 @@ const PLANTED: &[(&str, &str, &str)] = &[
 
 #[test]
 fn each_suggestion_excuses_what_it_covers_and_nothing_that_is_planted_there() {
+    let many = ["GET /a", "GET /b", "GET /c", "GET /d", "GET /e", "GET /f"];
     for (legacy, candidate, planted) in PLANTED {
-        // On one route alone, and on several, where one rule is for all of them.
-        for routes in [&["GET /a"][..], &["GET /a", "GET /b", "GET /c", "GET /d"]] {
+        // On one route alone, on few, and on many.
+        for routes in [&many[..1], &many[..4], &many] {
             let seen = seen_on(routes, legacy, candidate);
             assert!(!seen.is_empty(), "{legacy} {candidate}");
             let suggested = suggested(&seen);
@@ -238,13 +239,25 @@ fn each_suggestion_excuses_what_it_covers_and_nothing_that_is_planted_there() {
                 suggested.unruled.is_empty(),
                 "{legacy} {candidate}: {suggested:?}"
             );
+            let found = &seen[0].group;
+            let is_safe = Nature::of(found.kind, found.explanation).may_be_anywhere;
+            let by_route = !is_safe && routes.len() <= MAX_RULES_BY_ROUTE;
+            let expected = if by_route { routes.len() } else { 1 };
             assert_eq!(
                 suggested.rules.len(),
-                1,
+                expected,
                 "{legacy} {candidate}: {suggested:?}"
             );
             let rules = configs(&suggested);
             assert!(rules.iter().all(|rule| rule.action != "ignore"));
+            if by_route {
+                // A route that nobody saw is not covered.
+                let new = compare(&rules, "GET /other", legacy, candidate);
+                assert!(
+                    new.verdict == Verdict::Mismatch,
+                    "{legacy} {candidate} {rules:?}"
+                );
+            }
             for route in routes {
                 let covered = compare(&rules, route, legacy, candidate);
                 assert!(
@@ -297,6 +310,39 @@ fn what_nothing_explains_is_listed_and_never_suggested() {
         );
         assert_eq!(suggested.unruled.len(), seen.len());
         assert!(suggested.unruled.is_sorted_by_key(|one| one.severity));
+    }
+}
+
+#[test]
+fn only_what_a_typed_client_reads_alike_is_harmless() {
+    use Effect::{Harmless, Lossy};
+    for (legacy, candidate, effect, is_anywhere) in [
+        ("9007199254740993", "9007199254740992", Lossy, false),
+        ("0.1", "0.1000000000000000055511151231257827", Lossy, false),
+        ("\"aGVsbG8=\"", "\"68656c6c6f\"", Lossy, true),
+        ("\"PT1H\"", "\"3600s\"", Lossy, true),
+        ("\"1.50\"", "\"1.5\"", Harmless, true),
+        (
+            "\"2026-01-01T10:00:00+02:00\"",
+            "\"2026-01-01T08:00:00Z\"",
+            Harmless,
+            true,
+        ),
+        ("12.49", "12.5", Lossy, false),
+        ("\"Active\"", "\"active\"", Lossy, false),
+        ("[3,1,2]", "[1,2,3]", Lossy, false),
+        // Absent.
+        ("0", "", Lossy, false),
+        ("null", "", Lossy, true),
+    ] {
+        let [one, other] = [legacy, candidate].map(|value| match value {
+            "" => "{}".to_owned(),
+            value => format!("{{\"x\":{value}}}"),
+        });
+        let suggested = suggested(&seen_on(&["GET /a", "GET /b"], &one, &other));
+        let effects: Vec<Effect> = suggested.rules.iter().map(|rule| rule.effect).collect();
+        let expected = vec![effect; if is_anywhere { 1 } else { 2 }];
+        assert_eq!(effects, expected, "{legacy} {candidate}: {suggested:?}");
     }
 }
 

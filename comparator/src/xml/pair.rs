@@ -3,13 +3,17 @@
 //! What form an element takes is decided for all elements of one path together, in both documents: if one of them has an
 //! attribute, all are objects; if one stands beside another of its name, all are in lists. So a child more or less is a
 //! finding of that child alone, and elements that a rule matches in any order have the same form.
+//!
+//! A prefix within a value is part of its text; whether it is one of a namespace nobody knows but the reader. So the text counts,
+//! and if the same prefix stands for different namespaces, these count, too: then they are written before such values. Of
+//! `xsi:type` it is known, so there the namespace takes the place of the prefix.
 
 use std::rc::Rc;
 
 use hashbrown::HashMap;
 use parity_schemas::verdict::Reason;
 
-use super::tree::{Content, Document, Element, NO_NAMESPACE};
+use super::tree::{Bindings, Bound, Content, Document, Element, NO_NAMESPACE, XSI_NAMESPACE};
 use crate::notation::string;
 
 /// A document may take this many times its own size as JSON; namespaces and orders that are written out may make it
@@ -20,7 +24,7 @@ const MIN_WRITTEN_BYTES: usize = 1 << 20;
 /// Attributes in these are shown by the prefix that everybody uses; in any other, by the namespace itself.
 const KNOWN_PREFIXES: [(&str, &str); 3] = [
     ("xml", "http://www.w3.org/XML/1998/namespace"),
-    ("xsi", "http://www.w3.org/2001/XMLSchema-instance"),
+    ("xsi", XSI_NAMESPACE),
     ("xlink", "http://www.w3.org/1999/xlink"),
 ];
 /// The path of the root's shape.
@@ -37,17 +41,38 @@ pub(crate) fn as_json(documents: [&Document; 2], limit: usize) -> [Result<Vec<u8
     if roots[0] == roots[1] {
         shapes.learn_orders([&documents[0].root, &documents[1].root], roots[0]);
     }
+    let shows_bindings = are_ambiguous(documents.map(|document| &document.bindings), &shared);
+    let shows_dtd = documents[0].dtd != documents[1].dtd;
     documents.map(|document| {
         let growth = document.bytes.saturating_mul(MAX_GROWTH);
         let mut writer = Writer {
             shapes: &shapes,
             namespaces: &document.namespaces,
+            shows_bindings,
             out: Vec::with_capacity(document.bytes),
             limit: limit.min(growth.max(MIN_WRITTEN_BYTES)),
         };
-        writer.document(&document.root)?;
+        let dtd = Some(&*document.dtd).filter(|dtd| shows_dtd && !dtd.is_empty());
+        writer.document(&document.root, dtd)?;
         Ok(writer.out)
     })
+}
+
+/// Whether a prefix within values stands for different namespaces, in one document or in both. `shared` as for
+/// [`Shapes::learn`], of each.
+fn are_ambiguous(bindings: [&Bindings; 2], shared: &[Vec<usize>; 2]) -> bool {
+    let number = |side: usize, bound: Bound| match bound {
+        Bound::Not => None,
+        Bound::To(namespace) => shared[side].get(namespace).copied(),
+    };
+    let [legacy, candidate] = bindings;
+    let is_several = |bindings: &Bindings| bindings.values().any(Option::is_none);
+    is_several(legacy)
+        || is_several(candidate)
+        || legacy.iter().any(|(prefix, one)| {
+            let other = candidate.get(prefix).copied().flatten();
+            matches!((one, other), (Some(one), Some(other)) if number(0, *one) != number(1, other))
+        })
 }
 
 /// For each document, the numbers of its namespaces in a list that both share.
@@ -206,15 +231,22 @@ fn namespace_of(namespaces: &[Rc<str>], number: usize) -> &str {
 struct Writer<'a> {
     shapes: &'a Shapes,
     namespaces: &'a [Rc<str>],
+    /// Whether values with a prefix are written with the namespace that it stands for.
+    shows_bindings: bool,
     out: Vec<u8>,
     limit: usize,
 }
 
 impl Writer<'_> {
-    fn document(&mut self, root: &Element) -> Result<(), Reason> {
+    fn document(&mut self, root: &Element, dtd: Option<&str>) -> Result<(), Reason> {
         let number = self.shapes.known(None, &root.name);
+        let mut first = true;
         self.out.push(b'{');
-        self.name(&root.name, &mut true);
+        if let Some(dtd) = dtd {
+            self.name("#doctype", &mut first);
+            string::quote(dtd, &mut self.out);
+        }
+        self.name(&root.name, &mut first);
         self.element(root, number, NO_NAMESPACE)?;
         self.out.push(b'}');
         Ok(())
@@ -223,7 +255,7 @@ impl Writer<'_> {
     fn element(&mut self, element: &Element, number: usize, around: usize) -> Result<(), Reason> {
         let shape = &self.shapes.all[number];
         if !shape.is_object {
-            string::quote(element.text(), &mut self.out);
+            self.value(element.text(), element.bound, false);
             return self.within_limit();
         }
         let mut first = true;
@@ -247,7 +279,8 @@ impl Writer<'_> {
                 None => format!("@{{{namespace}}}{name}"),
             };
             self.name(&key, &mut first);
-            string::quote(&attribute.value, &mut self.out);
+            let is_type = attribute.is_type(self.namespaces);
+            self.value(&attribute.value, attribute.bound, is_type);
             self.within_limit()?;
         }
         if shape.is_mixed {
@@ -255,9 +288,11 @@ impl Writer<'_> {
             self.mixed(element, number)?;
         } else {
             let text = element.text();
-            if !(text.is_empty() || (shape.has_children && text.trim_ascii().is_empty())) {
+            let is_indentation =
+                shape.has_children && !element.keeps_space && text.trim_ascii().is_empty();
+            if !(text.is_empty() || is_indentation) {
                 self.name("#text", &mut first);
-                string::quote(text, &mut self.out);
+                self.value(text, element.bound, false);
             }
             if shape.is_ordered {
                 self.name("#order", &mut first);
@@ -336,6 +371,28 @@ impl Writer<'_> {
         }
         self.out.push(b']');
         Ok(())
+    }
+
+    /// A text, with the namespace of its prefix where that is not the same everywhere.
+    fn value(&mut self, text: &str, bound: Option<Bound>, is_type: bool) {
+        if !(is_type || self.shows_bindings) {
+            return string::quote(text, &mut self.out);
+        }
+        let Some(Bound::To(namespace)) = bound else {
+            // It must not pass for one that has a namespace.
+            let mark = if text.starts_with('{') { "{}" } else { "" };
+            return string::quote(&format!("{mark}{text}"), &mut self.out);
+        };
+        let namespace = match namespace_of(self.namespaces, namespace) {
+            "" => String::new(),
+            namespace => format!("{{{namespace}}}"),
+        };
+        let name = match text.trim_ascii().split_once(':') {
+            Some((_, local)) if is_type => local,
+            None if is_type => text.trim_ascii(),
+            _ => text,
+        };
+        string::quote(&format!("{namespace}{name}"), &mut self.out);
     }
 
     fn name(&mut self, name: &str, first: &mut bool) {

@@ -11,7 +11,7 @@ use parity_schemas::verdict::Reason;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::tree::{Attribute, Content, Document, Element, NO_NAMESPACE, XmlError};
+use super::tree::{Attribute, Bindings, Bound, Content, Document, Element, NO_NAMESPACE, XmlError};
 
 /// That of `xml:lang` and `xml:space`, which nobody declares.
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
@@ -45,6 +45,8 @@ pub(crate) fn parse(text: &str, max_depth: usize) -> Result<Document, XmlError> 
         (true, Some(root)) => Ok(Document {
             root,
             namespaces: builder.all_namespaces,
+            dtd: builder.dtd,
+            bindings: builder.bindings,
             bytes: text.len(),
         }),
     }
@@ -59,7 +61,7 @@ struct Open {
     element: Element,
     /// The prefixes that it declares.
     declared: Vec<String>,
-    /// Whether white space between elements counts in it.
+    /// Whether white space between elements counts in it, and in those within it.
     preserves: bool,
 }
 
@@ -74,6 +76,8 @@ struct Builder {
     numbers: HashMap<Rc<str>, usize, foldhash::fast::RandomState>,
     /// Whether there is a DOCTYPE, which may declare entities elsewhere.
     has_doctype: bool,
+    dtd: String,
+    bindings: Bindings,
     max_depth: usize,
 }
 
@@ -94,13 +98,20 @@ impl Builder {
             Event::CData(_) if self.open.is_empty() => {
                 Err(syntax("text stands outside of the root element"))
             }
-            Event::CData(text) => self.text(&text.xml10_content()),
+            Event::CData(text) => {
+                let text = text.xml10_content();
+                self.keep_space(&text);
+                self.text(&text)
+            }
             Event::GeneralRef(reference) => {
                 let text = self.resolved(&reference)?;
                 if self.open.is_empty() {
                     return Err(syntax("text stands outside of the root element"));
                 }
-                self.text(text.encode_utf8(&mut [0; 4]))
+                let mut bytes = [0; 4];
+                let text = &*text.encode_utf8(&mut bytes);
+                self.keep_space(text);
+                self.text(text)
             }
             Event::Decl(_) if !first => Err(syntax("the declaration is not at the start")),
             Event::PI(instruction) if instruction.target().eq_ignore_ascii_case("xml") => {
@@ -114,6 +125,7 @@ impl Builder {
                 if text.contains('[') {
                     return Err(XmlError::Declares);
                 }
+                self.dtd = dtd(&text);
                 Ok(())
             }
             Event::Comment(_) | Event::PI(_) | Event::Decl(_) | Event::Eof => Ok(()),
@@ -172,6 +184,8 @@ impl Builder {
             namespace,
             attributes: self.attributes(plain)?,
             content: Vec::new(),
+            keeps_space: preserves,
+            bound: None,
         };
         self.open.push(Open {
             element,
@@ -194,24 +208,54 @@ impl Builder {
             if !once.insert((namespace, local.to_owned())) {
                 return Err(syntax("an attribute is given twice"));
             }
-            attributes.push(Attribute {
+            let mut attribute = Attribute {
                 namespace,
                 name: local.to_owned(),
+                bound: self.bound(&value),
                 value,
-            });
+            };
+            if attribute.is_type(&self.all_namespaces) && is_name(attribute.value.trim_ascii()) {
+                attribute.bound = Some(Bound::To(self.namespace("")?));
+            }
+            attributes.push(attribute);
         }
         Ok(attributes)
+    }
+
+    /// What the prefix of a value stands for here; `None` if it has not the form of a name with a prefix.
+    fn bound(&mut self, value: &str) -> Option<Bound> {
+        let (prefix, local) = value.trim_ascii().split_once(':')?;
+        if !(is_name(prefix) && is_name(local)) {
+            return None;
+        }
+        // That nothing declares it is no mistake: it may be any other text.
+        let bound = self.namespace(prefix).map_or(Bound::Not, Bound::To);
+        let known = self.bindings.entry_ref(prefix).or_insert(Some(bound));
+        if *known != Some(bound) {
+            *known = None;
+        }
+        Some(bound)
+    }
+
+    /// White space that a reference or CDATA stands for was not put there to indent.
+    fn keep_space(&mut self, text: &str) {
+        if let Some(open) = self.open.last_mut() {
+            open.element.keeps_space |= !text.is_empty() && text.bytes().all(is_space);
+        }
     }
 
     fn end(&mut self) -> Result<(), XmlError> {
         let Some(Open {
             mut element,
             declared,
-            preserves,
+            ..
         }) = self.open.pop()
         else {
             return Err(syntax("an element is closed that is not open"));
         };
+        if let [Content::Text(text)] = element.content.as_slice() {
+            element.bound = self.bound(text);
+        }
         for prefix in declared {
             if let Some(stack) = self.prefixes.get_mut(&prefix) {
                 stack.pop();
@@ -221,7 +265,7 @@ impl Builder {
             Content::Text(text) => text.bytes().all(is_space),
             Content::Child(_) => true,
         });
-        if only_space && !preserves && element.children().next().is_some() {
+        if only_space && !element.keeps_space && element.children().next().is_some() {
             element
                 .content
                 .retain(|content| matches!(content, Content::Child(_)));
@@ -316,6 +360,21 @@ fn push_normalized(text: &str, value: &mut String) {
         '\t' | '\n' | '\r' => ' ',
         sign => sign,
     }));
+}
+
+/// The identifiers of the DTD that a DOCTYPE names, whatever quotes they stand in.
+fn dtd(doctype: &str) -> String {
+    let mut identifiers = Vec::new();
+    let mut rest = doctype;
+    while let Some(begin) = rest.find(['"', '\'']) {
+        let (quote, after) = rest[begin..].split_at(1);
+        let Some((identifier, after)) = after.split_once(quote) else {
+            break;
+        };
+        identifiers.push(identifier);
+        rest = after;
+    }
+    identifiers.join(" ")
 }
 
 /// The prefix, which may be empty, and the local part.

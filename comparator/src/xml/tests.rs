@@ -115,6 +115,28 @@ fn two_documents_take_the_form_that_either_needs() {
             [r#"{"a":""}"#, r#"{"a":""}"#],
         ),
         ("<a/>", "<b/>", [r#"{"a":""}"#, r#"{"b":""}"#]),
+        (
+            "<a xmlns:s='u' b='s:B'>s:A</a>",
+            "<a xmlns:s='v' b='s:B'>{u}s:A</a>",
+            [
+                r##"{"a":{"@b":"{u}s:B","#text":"{u}s:A"}}"##,
+                r##"{"a":{"@b":"{v}s:B","#text":"{}{u}s:A"}}"##,
+            ],
+        ),
+        // One that stands for several within a document.
+        (
+            "<a><b xmlns:s='u'>s:A</b><c>s:A</c></a>",
+            "<a><b>s:A</b><c xmlns:s='u'>s:A</c></a>",
+            [
+                r#"{"a":{"b":"{u}s:A","c":"s:A"}}"#,
+                r#"{"a":{"b":"s:A","c":"{u}s:A"}}"#,
+            ],
+        ),
+        (
+            "<!DOCTYPE a PUBLIC 'p' \"s'\"><a/>",
+            "<!DOCTYPE a><a/>",
+            [r##"{"#doctype":"p s'","a":""}"##, r#"{"a":""}"#],
+        ),
     ] {
         assert_eq!(pair(legacy, candidate), expected, "{legacy} {candidate}");
     }

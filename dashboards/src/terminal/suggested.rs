@@ -3,6 +3,7 @@
 //! It quotes captured text, and goes into a file. So each line of a comment is visible text without a line break, and the rule
 //! itself is written by the code that writes TOML.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use parity_comparator::RuleConfig;
@@ -15,7 +16,7 @@ use crate::view::words::{grouped, plural, shown};
 
 /// Routes named of one rule; more are counted.
 const MAX_ROUTES: usize = 3;
-/// Groups without a rule that are listed; more are counted. The JSON document has all.
+/// Lines of groups without a rule; the groups of more are counted. The JSON document has all.
 const MAX_UNRULED: usize = 40;
 
 /// All of it.
@@ -64,10 +65,12 @@ pub fn suggested(found: &Suggestions) -> String {
     if !found.unruled.is_empty() {
         out.push('\n');
         comment(&mut out, "no rule is suggested for these:");
-        for unruled in found.unruled.iter().take(MAX_UNRULED) {
-            comment(&mut out, &format!("  {}", without_rule(unruled)));
+        let lines = folded(&found.unruled);
+        for alike in lines.iter().take(MAX_UNRULED) {
+            comment(&mut out, &format!("  {}", without_rule(alike)));
         }
-        let more = found.unruled.len().saturating_sub(MAX_UNRULED) as u64;
+        let more: usize = lines.iter().skip(MAX_UNRULED).map(Vec::len).sum();
+        let more = more as u64;
         if more > 0 {
             let more = plural(more, "more group", "more groups");
             comment(&mut out, &format!("  … and {more}; --output json has all"));
@@ -137,22 +140,112 @@ pub fn suggested_rule(suggested: &SuggestedRule) -> String {
     out
 }
 
-fn without_rule(unruled: &Unruled) -> String {
+/// Those that say the same of several routes together, in the order in which they come first.
+fn folded(unruled: &[Unruled]) -> Vec<Vec<&Unruled>> {
+    let mut lines: Vec<Vec<&Unruled>> = Vec::new();
+    let mut place_of: HashMap<_, usize> = HashMap::new();
+    for one in unruled {
+        let said = (one.part, &one.pattern, one.kind, one.explanation, &one.why);
+        let place = *place_of.entry(said).or_insert(lines.len());
+        match lines.get_mut(place) {
+            Some(line) => line.push(one),
+            None => lines.push(vec![one]),
+        }
+    }
+    lines
+}
+
+/// What is said of groups that are alike but for their routes.
+fn without_rule(alike: &[&Unruled]) -> String {
+    let Some(unruled) = alike.first() else {
+        return String::new();
+    };
+    let routes: BTreeSet<&str> = alike.iter().map(|one| one.route.as_str()).collect();
+    let counts = alike.iter().map(|one| one.count);
+    let count = counts.fold(0, u64::saturating_add);
     let place = match (unruled.part, unruled.pattern.as_str()) {
         (part, "") => part.to_string(),
         (Part::Body, path) => shown(path),
         (part, path) => format!("{part} {}", shown(path)),
     };
-    format!(
-        "{}: {place} {}, in {}: {}",
-        shown(&unruled.route),
-        unruled.kind.meaning(),
-        plural(unruled.count, "mismatch", "mismatches"),
-        unruled.why
-    )
+    let what = format!("{place} {}", unruled.kind.meaning());
+    let what = match routes.len() {
+        1 => format!("{}: {what}", shown(&unruled.route)),
+        many => format!("{what}, on {many} routes"),
+    };
+    let mismatches = plural(count, "mismatch", "mismatches");
+    format!("{what}, in {mismatches}: {}", unruled.why)
 }
 
 /// One line, whatever the text holds.
 fn comment(out: &mut String, text: &str) {
     let _infallible = writeln!(out, "# {}", visible(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::severity::Severity;
+    use parity_schemas::verdict::Kind;
+
+    use super::*;
+
+    fn unruled(route: &str, pattern: &str, why: &str) -> Unruled {
+        Unruled {
+            route: route.to_owned(),
+            part: Part::Header,
+            pattern: pattern.to_owned(),
+            kind: Kind::Missing,
+            severity: Severity::Header,
+            explanation: None,
+            count: 250,
+            fingerprints: Vec::new(),
+            why: why.to_owned(),
+        }
+    }
+
+    fn lines(unruled: Vec<Unruled>) -> Vec<String> {
+        let found = Suggestions {
+            unruled,
+            ..Suggestions::default()
+        };
+        let text = suggested(&found);
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.ends_with("for these:"));
+        lines.skip(1).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_is_said_of_several_routes_is_one_line() {
+        let lost = "the candidate has lost it";
+        let routes: Vec<String> = (0..6).map(|number| format!("GET /r{number}")).collect();
+        let mut all = Vec::new();
+        for route in &routes {
+            all.push(unruled(route, "pragma", lost));
+            all.push(unruled(route, "x-own\u{1b}\n", lost));
+        }
+        all.push(unruled("GET /r0", "pragma", "another reason"));
+        assert_eq!(
+            lines(all),
+            [
+                "#   header pragma is missing in the candidate, on 6 routes, in 1,500 mismatches: the candidate has lost it",
+                "#   header x-own\\u{1b}\\u{a} is missing in the candidate, on 6 routes, in 1,500 mismatches: the candidate has lost it",
+                "#   GET /r0: header pragma is missing in the candidate, in 250 mismatches: another reason",
+            ]
+        );
+    }
+
+    #[test]
+    fn groups_of_lines_that_are_left_out_are_counted() {
+        let places = (0..=MAX_UNRULED).flat_map(|number| {
+            let at = format!("x-{number}");
+            ["GET /a", "GET /b"].map(|route| unruled(route, &at, "why"))
+        });
+        let lines = lines(places.collect());
+        assert_eq!(lines.len(), MAX_UNRULED + 1);
+        assert_eq!(
+            lines.last().map(String::as_str),
+            Some("#   … and 2 more groups; --output json has all")
+        );
+    }
 }

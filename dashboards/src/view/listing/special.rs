@@ -19,7 +19,7 @@ impl<'a> Routes<'a> {
     /// Says it of one group.
     pub(in crate::view) fn tell(&self, group: &mut GroupReport) {
         if let Some(route) = self.0.get(group.route.as_str()) {
-            group.special = special(&group.attributes, route);
+            group.special = special(&group.attributes, group.count, route);
         }
     }
 }
