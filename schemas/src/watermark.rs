@@ -39,7 +39,8 @@ pub struct Watermark {
     pub identity: Identity,
     /// Which process; the host name unless configured.
     pub instance: String,
-    /// When the run began.
+    /// When the run began, by the clock that says `written`: it moves where that clock is set, so that the time between
+    /// both is how long the run has lasted.
     pub started: Timestamp,
     /// When this was written, by the clock of the process.
     pub written: Timestamp,
@@ -82,7 +83,7 @@ macro_rules! watermark_columns {
             Fixed candidate_version: Label = identity.candidate_version;
             Fixed rules_hash: Label = identity.rules_hash;
             Fixed instance: Label = instance;
-            Fixed started: Time = started;
+            Grown started: Time = started;
             Grown written: Time = written;
             Grown complete_until: Time = complete_until;
             Grown ended: Flag = ended;

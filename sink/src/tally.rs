@@ -11,6 +11,7 @@
 //! which of them were written.)
 
 mod attributes;
+mod clock;
 mod counters;
 mod durations;
 mod epochs;
@@ -30,7 +31,7 @@ mod terms;
 mod totals;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::id::new_id;
@@ -52,6 +53,7 @@ pub use self::targets::{TargetHash, TargetKey};
 pub use self::totals::{Totals, register};
 
 use self::attributes::Names;
+use self::clock::Clock;
 use self::counters::{Shard, lock};
 use self::epochs::Gate;
 use self::gather::State;
@@ -115,6 +117,7 @@ pub struct TallyBook {
     /// Of attributes of requests, in all generations.
     names: Arc<Names>,
     gate: Gate,
+    clock: Mutex<Clock>,
     /// Locked by whoever gathers (writer, metrics, health), never by a thread that counts.
     state: Mutex<State>,
 }
@@ -169,6 +172,7 @@ impl TallyBook {
             config.identity.clone(),
             config.rule_ids.clone(),
             config.started,
+            0,
         );
         Arc::new(Self {
             routes: RwLock::new(Routes::new(first)),
@@ -176,6 +180,7 @@ impl TallyBook {
             samples: Mutex::default(),
             names: Arc::default(),
             gate: Gate::default(),
+            clock: Mutex::new(Clock::begun(Timestamp::now(), Instant::now())),
             state: Mutex::new(State::begun(config.started)),
             config,
         })
@@ -184,8 +189,10 @@ impl TallyBook {
     /// Begins another generation: from now on, new recorders count for this identity and these rules. Existing recorders
     /// keep their generation, because requests that began under the old rules are evidence for the old rules.
     pub fn begin_generation(&self, identity: Identity, rule_ids: Vec<String>) {
+        let now = Timestamp::now();
+        let set_by = lock(&self.clock).set_by(now, Instant::now());
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        routes.begin_generation(TallyGeneration::new(identity, rule_ids, Timestamp::now()));
+        routes.begin_generation(TallyGeneration::new(identity, rule_ids, now, set_by));
     }
 
     /// From now on these terms are in force; a store that lacks them gets them with the counts.
@@ -227,7 +234,22 @@ impl TallyBook {
     }
 
     /// Gathers everything counted so far and returns the rows that the store lacks, sorted.
+    pub fn snapshot_now(&self) -> Snapshot {
+        self.snapshot_when(Timestamp::now(), Instant::now())
+    }
+
+    /// The same at a time by the system clock and by one that nobody sets.
+    fn snapshot_when(&self, now: Timestamp, counted: Instant) -> Snapshot {
+        let set_by = lock(&self.clock).set_by(now, counted);
+        self.snapshot_set_by(now, set_by)
+    }
+
+    /// The same at a time of a clock that was never set.
     pub fn snapshot(&self, now: Timestamp) -> Snapshot {
+        self.snapshot_set_by(now, 0)
+    }
+
+    fn snapshot_set_by(&self, now: Timestamp, set_by: i64) -> Snapshot {
         let mut state = lock(&self.state);
         self.gather(&mut state, now);
         state.snapshots += 1;
@@ -266,6 +288,7 @@ impl TallyBook {
             number,
             acknowledged,
             now,
+            set_by,
             instance: &self.config.instance,
             settled: epochs.settled(),
             open: open.as_ref(),

@@ -161,20 +161,15 @@ pub(super) fn too_short(
     thresholds: &Thresholds,
 ) -> Option<String> {
     let evidence = evidence?;
-    let (from, to) = counted(evidence.window, standing);
-    let spans = evidence.left_out.iter();
-    let mut spans: Vec<(i64, i64)> = spans
+    let left_out = evidence.left_out.iter();
+    let left_out: Vec<Span> = left_out
         .map(|one| one.span.minutes())
-        .map(|left_out| (left_out.from.as_micros(), left_out.to.as_micros()))
+        .map(|span| (span.from.as_micros(), span.to.as_micros()))
         .collect();
-    spans.sort_unstable();
-    // Spans may overlap: what is left out twice is not counted once less.
-    let (mut micros, mut counted_from) = (0, from);
-    for (begin, end) in spans {
-        micros += begin.min(to).saturating_sub(counted_from).max(0);
-        counted_from = counted_from.max(end);
-    }
-    micros += to.saturating_sub(counted_from).max(0);
+    let counted = counted(evidence.window, standing);
+    // What is left out within what was counted: both together, less what was left out.
+    let both: Vec<Span> = counted.iter().chain(&left_out).copied().collect();
+    let micros = covered(both).saturating_sub(covered(left_out));
     let millis = u64::try_from(micros / 1_000).unwrap_or(0);
     (millis < thresholds.min_duration_ms).then(|| {
         format!(
@@ -185,31 +180,42 @@ pub(super) fn too_short(
     })
 }
 
-/// From when to when it was counted. The window consists of whole intervals of tallies, but nothing was counted before the
-/// first run began, nor after the last word of any. Where one of them does not say, the window has the word.
-fn counted(window: Window, standing: &Standing) -> (i64, i64) {
-    let runs = || {
-        let all = standing.watermarks.iter();
-        all.filter(|run| {
-            !matches!(
-                run.state,
-                RunState::OtherRules | RunState::OtherVersions | RunState::Unheard
-            )
+/// From a time to another, in microseconds.
+type Span = (i64, i64);
+
+/// How much time these spans cover; what several cover counts once.
+fn covered(mut spans: Vec<Span>) -> i64 {
+    spans.sort_unstable();
+    let (mut micros, mut covered_to) = (0_i64, i64::MIN);
+    for (from, to) in spans {
+        let from = from.max(covered_to);
+        micros = micros.saturating_add(to.saturating_sub(from).max(0));
+        covered_to = covered_to.max(to);
+    }
+    micros
+}
+
+/// When it was counted. The window consists of whole intervals of tallies and has the gaps between runs, but nothing was
+/// counted before a run began, nor after its last word. A clock that was set makes the window longer than the runs were.
+/// Where one of them does not say, the window has the word.
+fn counted(window: Window, standing: &Standing) -> Vec<Span> {
+    let (from, to) = (window.from.as_micros(), window.to.as_micros());
+    let runs = standing.watermarks.iter().filter(|run| {
+        !matches!(
+            run.state,
+            RunState::OtherRules | RunState::OtherVersions | RunState::Unheard
+        )
+    });
+    let spans: Option<Vec<Span>> = runs
+        .map(|run| {
+            let (began, heard) = (run.started?.as_micros(), run.last_heard?.as_micros());
+            Some((began.max(from), heard.min(to)))
         })
-    };
-    // `None` is the minimum, so one unknown start leaves the window as it is.
-    let began = runs().map(|run| run.started).min().flatten();
-    let known = runs().all(|run| run.last_heard.is_some());
-    let heard = runs().filter_map(|run| run.last_heard).max();
-    let heard = heard.filter(|_| known);
-    (
-        began
-            .map_or(window.from, |began| window.from.max(began))
-            .as_micros(),
-        heard
-            .map_or(window.to, |heard| window.to.min(heard))
-            .as_micros(),
-    )
+        .collect();
+    match spans {
+        Some(spans) if !spans.is_empty() => spans,
+        _ => vec![(from, to)],
+    }
 }
 
 /// How the legacy answered the compared requests. Older programs did not count classes; of what they counted, as many

@@ -12,6 +12,8 @@ use parity_schemas::exchange::{Exchange, Request};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::secret::is_token;
 
+use super::sessions::has_random_run;
+
 /// Longest value: names of tenants, instances and parameters are shorter.
 const MAX_VALUE_BYTES: usize = 64;
 /// A run of so many digits may be the number of a card or an account.
@@ -112,7 +114,7 @@ fn plain(text: &str) -> &str {
             return HIDDEN;
         }
     }
-    if text.len() > MAX_VALUE_BYTES || is_token(text) {
+    if text.len() > MAX_VALUE_BYTES || is_token(text) || has_random_run(text) {
         return HIDDEN;
     }
     text
@@ -266,6 +268,11 @@ mod tests {
             ("a\u{1b}[31m", HIDDEN),
             ("é", HIDDEN),
             ("123456789012", HIDDEN),
+            ("9f86d081884c7d659a2feaa0", HIDDEN),
+            (
+                "550e8400-e29b-41d4-a716-44665544abcd",
+                "550e8400-e29b-41d4-a716-44665544abcd",
+            ),
             (long.trim(), HIDDEN),
         ] {
             assert_eq!(plain(text), expected, "{text}");

@@ -40,12 +40,32 @@ const KNOWN: [&str; 24] = [
 ];
 /// Words before `code` that say nothing of which one it is.
 const PLAIN: [&str; 6] = ["the", "this", "my", "new", "following", "use"];
+/// Words for what a name or a message calls the reader's.
+const THEIRS: [&str; 10] = [
+    "your", "yours", "dein", "deine", "ihr", "ihre", "votre", "ton", "tu", "su",
+];
+/// The same before a code that was told.
+const THEIRS_BEFORE: [&str; 6] = ["your", "dein", "ihr", "votre", "tu", "su"];
+/// Numbers that allow one transaction of a bank. In small letters a tan is a colour.
+const TRANSACTION: [&str; 5] = ["TAN", "mTAN", "smsTAN", "pushTAN", "chipTAN"];
+/// Words before what is to be entered …
+const ENTER: [&str; 3] = ["enter ", "use ", "type "];
+/// … and behind it.
+const TO_LOG_IN: [&str; 7] = [
+    " to log in",
+    " to login",
+    " to log on",
+    " to sign in",
+    " to verify",
+    " to unlock",
+    " to confirm",
+];
 /// Words between `code` and its digits.
-const VERBS: [&str; 2] = ["is", "was"];
+const VERBS: [&str; 6] = ["is", "was", "lautet", "ist", "est", "es"];
 /// Words between digits and whose code they are: `use 493817 as your code`.
-const VERBS_AFTER: [&str; 3] = ["is", "was", "as"];
+const VERBS_AFTER: [&str; 6] = ["is", "was", "as", "ist", "est", "es"];
 /// What a message calls a code that it told before.
-const CODES: [&str; 5] = ["code", "otp", "passcode", "password", "pin"];
+const CODES: [&str; 6] = ["code", "codigo", "otp", "passcode", "password", "pin"];
 /// Most words between `your` and that: `your Example account verification code`.
 const MAX_BETWEEN: usize = 3;
 /// Words before `code` for one to log in, where a message does not say whose it is.
@@ -62,8 +82,16 @@ const LOGIN: [&str; 8] = [
 /// Longest text that is looked at before and behind `your`.
 const MAX_BYTES: usize = 64;
 
-/// The digits of the code that the text behind `name`, which is the word `code`, tells.
+/// The digits of the code that the text behind `name` tells, if that is the word `code` or its like.
 pub(super) fn told(text: &str, name: &Name) -> Option<Range<usize>> {
+    let word = text.get(name.span.clone())?;
+    let is_transaction = TRANSACTION.contains(&word);
+    let is_code = ["code", "codigo", "código"]
+        .iter()
+        .any(|code| word.eq_ignore_ascii_case(code));
+    if !is_code && !is_transaction {
+        return None;
+    }
     let before = text.get(name.phrase..name.span.start)?.to_ascii_lowercase();
     let before: Vec<&str> = before.split_whitespace().collect();
     let last = before.last().copied();
@@ -83,10 +111,12 @@ pub(super) fn told(text: &str, name: &Name) -> Option<Range<usize>> {
         .trim_start_matches([' ', ':', '\u{a0}']);
     let from = text.len() - value.len();
     let (length, digits) = code(value)?;
-    let is_theirs = before.iter().any(|word| ["your", "yours"].contains(word));
+    let is_theirs = before.iter().any(|word| THEIRS.contains(word));
     let is_plain = last.is_none_or(|last| PLAIN.contains(&last)) && verb.is_some();
-    ((is_theirs && YOURS.contains(&digits)) || (is_plain && TOLD.contains(&digits)))
-        .then_some(from..from + length)
+    (is_transaction && TOLD.contains(&digits)
+        || (is_theirs && YOURS.contains(&digits))
+        || (is_plain && TOLD.contains(&digits)))
+    .then_some(from..from + length)
 }
 
 /// The digits of codes that stand before what they are: `493817 is your code`.
@@ -102,13 +132,20 @@ pub(super) fn told_before(text: &str) -> Vec<Range<usize>> {
     }
     // Bytes keep their places.
     let lower = text.to_ascii_lowercase();
-    let spans = ["your", "the"].into_iter().flat_map(|whose| {
+    let spans = THEIRS_BEFORE.into_iter().chain(["the"]).flat_map(|whose| {
         let found = lower.match_indices(whose);
-        found.filter_map(|(at, _)| {
+        let begins = |at: usize| {
+            lower
+                .get(..at)
+                .is_some_and(|it| it.ends_with([' ', '\u{a0}']))
+        };
+        let found = found.filter(move |(at, _)| begins(*at));
+        let lower = &lower;
+        found.filter_map(move |(at, _)| {
             let after = lower.get(at + whose.len()..)?;
             let after = after.get(..after.floor_char_boundary(MAX_BYTES))?;
             let from = text.ceil_char_boundary(at.saturating_sub(MAX_BYTES));
-            let digits = names_a_code(after, whose)?;
+            let digits = names_a_code(after, whose != "the")?;
             let span = code_before(text.get(from..at)?, &digits)?;
             Some(from + span.start..from + span.end)
         })
@@ -116,16 +153,58 @@ pub(super) fn told_before(text: &str) -> Vec<Range<usize>> {
     spans.collect()
 }
 
+/// What a message says is to be entered: `Enter 493817 to log in`, `Use aB3xY9 to sign in`. A word is no code: somebody may use an
+/// account or a phone to sign in.
+pub(super) fn to_enter(text: &str) -> Vec<Range<usize>> {
+    if !text.bytes().any(|sign| sign.is_ascii_digit()) {
+        return Vec::new();
+    }
+    // Bytes keep their places.
+    let lower = text.to_ascii_lowercase();
+    let spans = TO_LOG_IN.into_iter().flat_map(|behind| {
+        let found = lower.match_indices(behind);
+        found.filter_map(|(end, _)| {
+            let from = text.ceil_char_boundary(end.saturating_sub(MAX_BYTES));
+            let before = lower.get(from..end)?;
+            let begin = before.rfind(' ').map_or(0, |at| at + 1);
+            let quotes = |sign: char| "\"'`*()“”".contains(sign);
+            let written = text.get(from + begin..end)?;
+            let told = written.trim_start_matches(quotes);
+            let start = end - told.len();
+            let told = told.trim_end_matches(quotes);
+            let asks = before.get(..begin)?;
+            let asks = ENTER.iter().any(|enter| asks.ends_with(enter));
+            (asks && is_to_enter(told)).then_some(start..start + told.len())
+        })
+    });
+    spans.collect()
+}
+
+/// Whether a word is a number of the length of a code, or has letters of both cases and digits that are not at its end, as no
+/// name of a program has.
+fn is_to_enter(word: &str) -> bool {
+    const MIXED: std::ops::RangeInclusive<usize> = 6..=32;
+    let is_number =
+        code(word).is_some_and(|(length, digits)| length == word.len() && YOURS.contains(&digits));
+    let name = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
+    let has = |test: fn(&u8) -> bool| name.bytes().any(|sign| test(&sign));
+    let mixed = name.bytes().all(|sign| sign.is_ascii_alphanumeric())
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase);
+    is_number || (mixed && MIXED.contains(&word.len()))
+}
+
 /// How many digits a code has that is called like this, if the text behind `your` or `the` names one.
-fn names_a_code(after: &str, whose: &str) -> Option<std::ops::RangeInclusive<usize>> {
+fn names_a_code(after: &str, is_theirs: bool) -> Option<std::ops::RangeInclusive<usize>> {
     let words = after.strip_prefix([' ', '\u{a0}'])?.split_whitespace();
     let mut last = None;
     for word in words.take(MAX_BETWEEN + 1) {
         let name = word.trim_end_matches(|sign: char| ".,:;!?)\"'".contains(sign));
         if CODES.contains(&name) {
-            return match (whose, last) {
-                ("your", None) => Some(YOURS),
-                ("your", Some(last)) => (!KNOWN.contains(&last)).then_some(YOURS),
+            return match (is_theirs, last) {
+                (true, None) => Some(YOURS),
+                (true, Some(last)) => (!KNOWN.contains(&last)).then_some(YOURS),
                 (_, None) => Some(TOLD),
                 (_, Some(last)) => LOGIN.contains(&last).then_some(TOLD),
             };

@@ -45,7 +45,7 @@ struct Command {
     is_batch: bool,
     /// How many words it was told to do without: one, if it writes no file.
     absent: usize,
-    /// Whether the next word belongs to the option before it.
+    /// Whether the next word belongs to the one before it.
     skips: bool,
     /// What the word before leaves to the next one.
     border: Border,
@@ -98,6 +98,15 @@ impl Command {
             Some(Place::Pairs(wanted)) => {
                 let is_after = self.is_after;
                 self.is_after |= wanted.contains(&word);
+                let is_option = word.starts_with('-');
+                if self.skips && !is_option {
+                    self.skips = false;
+                    if !word.contains('=') {
+                        return Told::Here(0);
+                    }
+                }
+                self.skips |= word == "login" && self.words == 0;
+                self.words += usize::from(!is_option);
                 match word.find('=') {
                     Some(sign) if is_after && !word.starts_with('-') => Told::Here(sign + 1),
                     _ => Told::Nothing,
@@ -246,7 +255,11 @@ pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
 /// `echo SECRET | docker login --password-stdin`. More of the line before the pipe is hidden rather than less.
 pub(super) fn piped(text: &str) -> Vec<Range<usize>> {
     /// What calls it, and whether a user stands before the password.
-    const READERS: [(&str, bool); 2] = [("chpasswd", true), ("--password-stdin", false)];
+    const READERS: [(&str, bool); 3] = [
+        ("chpasswd", true),
+        ("--password-stdin", false),
+        ("sudo -S", false),
+    ];
     /// What writes a password as it is told.
     const WRITERS: [&str; 2] = ["echo ", "printf "];
     let mut spans = Vec::new();

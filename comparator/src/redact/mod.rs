@@ -37,6 +37,7 @@ mod logins;
 mod markup;
 mod name_value;
 mod names;
+mod networks;
 mod passfiles;
 mod place;
 mod prose;

@@ -130,6 +130,8 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
         None if rest.starts_with("('") || rest.starts_with("(\"") => (' ', rest.get(1..)?),
         None if is_statement(blank) => (' ', blank.split_once(' ')?.1),
         None if closed.len() > blank.len() && looks_generated(blank) => (' ', blank),
+        None if let Some(value) = in_brackets(rest) => (' ', value),
+        None if let Some(value) = behind_arrow(blank) => (':', value),
         // A message in the text form of protobuf, a block of HCL.
         None if signed.starts_with('{') => (' ', signed),
         None if let Some(value) = after_length(closed) => (' ', value),
@@ -152,6 +154,20 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
         spaced: spaced && value.len() < after.len(),
         from: text.len() - value.len(),
     })
+}
+
+/// The value in ` (x1y2z3)`; a remark in brackets has words.
+fn in_brackets(text: &str) -> Option<&str> {
+    let value = text.trim_start_matches(is_blank).strip_prefix('(')?;
+    let (word, _) = value.split_once(')')?;
+    looks_generated(word).then_some(value)
+}
+
+/// The value behind an arrow, unless it is a word: a page may stand there, `Password → Reset`.
+fn behind_arrow(text: &str) -> Option<&str> {
+    let value = text.strip_prefix(['→', '⇒'])?;
+    let word = value.split_whitespace().next()?;
+    (!word.chars().all(char::is_alphabetic)).then_some(value)
 }
 
 /// The value of a member as PHP writes it: `s:8:"password";s:7:"…"`.

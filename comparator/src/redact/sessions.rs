@@ -7,6 +7,8 @@ use parity_schemas::secret::is_token;
 
 /// Shortest id: half the digits of a UUID. Shorter ones could be guessed, and are names.
 const MIN_BYTES: usize = 16;
+/// Shortest run of letters of both cases and digits, which is no word.
+const MIN_MIXED_BYTES: usize = 8;
 /// How often letters and digits must take turns in an id that is no hexadecimal number.
 const MIN_TURNS: usize = 4;
 
@@ -22,7 +24,16 @@ pub(super) fn are_named(name: &str) -> bool {
 /// Whether a name may be the id of a session.
 pub(super) fn is_id(key: &str) -> bool {
     let signs = |sign: char| sign.is_ascii_alphanumeric() || "-_.~+=/%".contains(sign);
-    if key.len() < MIN_BYTES || !key.chars().all(signs) {
+    if !key.chars().all(signs) {
+        return false;
+    }
+    if key
+        .split(|sign: char| !sign.is_ascii_alphanumeric())
+        .any(is_mixed)
+    {
+        return true;
+    }
+    if key.len() < MIN_BYTES {
         return false;
     }
     let digits = key.bytes().filter(u8::is_ascii_hexdigit).count();
@@ -30,9 +41,24 @@ pub(super) fn is_id(key: &str) -> bool {
         && key
             .bytes()
             .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    let mixed = key.split(|sign: char| !sign.is_ascii_alphanumeric());
-    let mut mixed = mixed.filter(|run| run.len() >= MIN_BYTES);
-    is_hex || is_token(key) || mixed.any(|run| turns(run) >= MIN_TURNS)
+    is_hex || is_token(key) || has_random_run(key)
+}
+
+/// Whether letters and digits take turns in a long run of a text, as they do in no name.
+pub(super) fn has_random_run(text: &str) -> bool {
+    let runs = text.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let mut runs = runs.filter(|run| run.len() >= MIN_BYTES);
+    runs.any(|run| turns(run) >= MIN_TURNS)
+}
+
+/// Whether a run has letters of both cases and digits, and not all of the digits at its end.
+fn is_mixed(run: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| run.bytes().any(|byte| test(&byte));
+    run.len() >= MIN_MIXED_BYTES
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && turns(run) > 1
 }
 
 fn turns(run: &str) -> usize {
@@ -66,11 +92,14 @@ mod tests {
             "sess_4f2a9c81d0b7e6a3",
             "kX9vQz2LmN8pRt4WbYc7",
             "s%3AkX9vQz2LmN8pRt4WbYc7.abc",
+            "sunnyQB09S",
         ] {
             assert!(is_id(id), "{id}");
         }
         for name in [
             "mobile",
+            "AcmeCorp2024",
+            "top10users",
             "2026-01-31",
             "2026-01-31-evening",
             "conference-room-2026",

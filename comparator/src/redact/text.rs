@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::name_value::{Name, names, separator_after};
-use super::{Redactor, cards, codes, commands, logins, passfiles, webhooks};
+use super::{Redactor, cards, codes, commands, logins, networks, passfiles, webhooks};
 
 /// Prefixes of the keys of well-known services.
 const KEY_PREFIXES: [&str; 29] = [
@@ -86,6 +86,8 @@ impl Redactor {
         spans.extend(passfiles::hashes(text));
         spans.extend(passfiles::lines(text));
         spans.extend(codes::told_before(text));
+        spans.extend(codes::to_enter(text));
+        spans.extend(networks::keys(text));
         self.encoded(text, depth, &mut spans);
         spans
     }
@@ -172,9 +174,7 @@ impl Redactor {
                 .contains(':')
                 .then_some(from..from + length);
         }
-        if word.eq_ignore_ascii_case("code")
-            && let Some(code) = codes::told(text, name)
-        {
+        if let Some(code) = codes::told(text, name) {
             return Some(code);
         }
         let Some(sign) = separator_after(text, name) else {

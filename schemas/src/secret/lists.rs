@@ -40,6 +40,8 @@ pub(super) const CONTAINED: &[&[u8]] = &[
     b"seedphrase",
     b"connectionstr",
     b"connstr",
+    b"communitystring",
+    b"samlresponse",
     b"presharedkey",
     b"codeverifier",
     b"seedword",
@@ -119,6 +121,7 @@ pub(super) const WORDS: &[&[u8]] = &[
     b"haslo",
     b"heslo",
     b"jelszo",
+    b"keystore",
     b"kodeord",
     b"lozinka",
     b"mdp",
@@ -126,6 +129,7 @@ pub(super) const WORDS: &[&[u8]] = &[
     b"pan",
     b"parola",
     b"passord",
+    b"passw",
     b"pin",
     b"psk",
     b"puk",
@@ -138,7 +142,7 @@ pub(super) const WORDS: &[&[u8]] = &[
     b"xsrf",
 ];
 /// Secret as the whole name only.
-pub(super) const WHOLE: &[&[u8]] = &[b"pass", b"session", b"sess", b"sig"];
+pub(super) const WHOLE: &[&[u8]] = &[b"pass", b"pem", b"session", b"sess", b"sig"];
 /// What is said of a secret and is none.
 pub(super) const TAILS: &[&[u8]] = &[
     b"algorithm",
@@ -189,12 +193,16 @@ pub(super) const KEY_OF: &[&[u8]] = &[
     b"app",
     b"application",
     b"auth",
+    b"cert",
+    b"certificate",
     b"client",
     b"consumer",
     b"crypto",
     b"decryption",
     b"deploy",
     b"encryption",
+    b"enrollment",
+    b"enrolment",
     b"gpg",
     b"hmac",
     b"host",
@@ -220,6 +228,8 @@ pub(super) const KEY_OF: &[&[u8]] = &[
     b"symmetric",
     b"tls",
     b"webhook",
+    b"wifi",
+    b"wlan",
 ];
 /// Before `code`: what proves who somebody is.
 pub(super) const CODE_OF: &[&[u8]] = &[
@@ -228,7 +238,11 @@ pub(super) const CODE_OF: &[&[u8]] = &[
     b"auth",
     b"backup",
     b"device",
+    b"enrollment",
+    b"enrolment",
     b"fa",
+    b"invitation",
+    b"invite",
     b"mfa",
     b"otp",
     b"pass",
@@ -236,7 +250,8 @@ pub(super) const CODE_OF: &[&[u8]] = &[
     b"recovery",
     b"reset",
     b"security",
-    b"sms",
+    // `sms`, whose end is read as that of a plural.
+    b"sm",
     b"verification",
 ];
 /// Before `pass` as the last word: what is no password.
@@ -245,12 +260,12 @@ pub(super) const PASS_OF: &[&[u8]] = &[b"boarding", b"by", b"day", b"season", b"
 /// Three letters of every word above, at the least: a name without any of them, which is nearly every one, is done with
 /// in a few nanoseconds.
 pub(super) const STEMS: &[[u8; 3]] = &[
-    *b"aro", *b"asa", *b"asl", *b"ass", *b"aut", *b"bea", *b"car", *b"cod", *b"con", *b"coo",
-    *b"cre", *b"csc", *b"csr", *b"cvc", *b"cvn", *b"cvv", *b"dga", *b"eno", *b"esl", *b"geh",
-    *b"gic", *b"htw", *b"ifr", *b"jwt", *b"ken", *b"key", *b"kod", *b"lav", *b"lsz", *b"mdp",
-    *b"mne", *b"nha", *b"nna", *b"non", *b"otp", *b"ozi", *b"pan", *b"pas", *b"phr", *b"pin",
-    *b"psk", *b"puk", *b"pwd", *b"sec", *b"see", *b"ses", *b"sid", *b"sig", *b"ssn", *b"ssw",
-    *b"tkh", *b"tok", *b"xsr", *b"zug",
+    *b"aml", *b"aro", *b"asa", *b"asl", *b"ass", *b"aut", *b"bea", *b"car", *b"cod", *b"con",
+    *b"coo", *b"cre", *b"csc", *b"csr", *b"cvc", *b"cvn", *b"cvv", *b"dga", *b"eno", *b"esl",
+    *b"geh", *b"gic", *b"htw", *b"ifr", *b"jwt", *b"ken", *b"key", *b"kod", *b"lav", *b"lsz",
+    *b"mdp", *b"mne", *b"mun", *b"nha", *b"nna", *b"non", *b"otp", *b"ozi", *b"pan", *b"pas",
+    *b"pem", *b"phr", *b"pin", *b"psk", *b"puk", *b"pwd", *b"sec", *b"see", *b"ses", *b"sid",
+    *b"sig", *b"ssn", *b"ssw", *b"tkh", *b"tok", *b"xsr", *b"zug",
 ];
 /// By first letter, the second ones that begin a stem.
 pub(super) const PAIRS: [u32; 32] = {

@@ -30,6 +30,14 @@ const TOKEN_PLACES: [&str; 14] = [
     "verification",
     "verify",
 ];
+/// Whole segments behind which a token may stand, but more often an id or a word: only what is long or mixed is one.
+const TICKET_PLACES: [&str; 11] = [
+    "2fa", "code", "codes", "hook", "hooks", "key", "keys", "mfa", "recover", "recovery", "ticket",
+];
+/// Shortest mixed token there …
+const MIN_MIXED_BYTES: usize = 8;
+/// … and shortest one of any letters.
+const MIN_LONG_BYTES: usize = 24;
 /// Words that stand behind secret names in the paths of services: what is done with a password or token.
 const ACTIONS: [&str; 36] = [
     "accept",
@@ -83,6 +91,8 @@ enum Behind {
     Holder,
     /// A place where a token may stand, or a word.
     Place,
+    /// A place where a token may stand, or an id, or a word.
+    Ticket,
 }
 
 /// Reads a path segment by segment.
@@ -135,6 +145,7 @@ impl Trail {
             Behind::Nothing => false,
             Behind::Name | Behind::Holder => !is_any(plain, &ACTIONS),
             Behind::Place => !is_word(plain),
+            Behind::Ticket => is_ticket(plain),
         };
         if !bare.contains(char::is_alphanumeric) {
             return hidden || holds;
@@ -149,6 +160,9 @@ impl Trail {
             // `/token/refresh/x`: what is done with it comes before it.
             Behind::Name if !hidden => Behind::Name,
             _ if is_token_place(plain) => Behind::Place,
+            // `/share/s/x`: a letter says which kind.
+            Behind::Place if plain.len() == 1 => Behind::Place,
+            _ if is_any(plain, &TICKET_PLACES) => Behind::Ticket,
             _ => Behind::Nothing,
         };
         hidden || holds || is_token(plain)
@@ -197,6 +211,15 @@ fn is_token_place(plain: &str) -> bool {
     plain
         .split(|character: char| !character.is_ascii_alphanumeric())
         .any(|word| is_any(word, &TOKEN_PLACES))
+}
+
+/// Whether a segment is long, or has letters and digits in no order that a name or an id has.
+fn is_ticket(segment: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| segment.bytes().any(|byte| test(&byte));
+    let mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    let cased = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    (segment.len() >= MIN_MIXED_BYTES && mixed && (cased || !segment.contains(['-', '_', '.'])))
+        || (segment.len() >= MIN_LONG_BYTES && !is_word(segment))
 }
 
 /// Whether a secret name is that of a store of them (`/secrets/a/b`) rather than of a part of the service (`/auth/…`).
@@ -277,6 +300,20 @@ mod tests {
             ("/login;jsessionid=x/y", "/*/y"),
             ("/ada:x@host", "/*"),
             ("/orders/a,b;c=d", "/orders/a,b;c=d"),
+            ("/oauth/code/HUNTER2x", "/oauth/code/*"),
+            ("/2fa/HUNTER2x", "/2fa/*"),
+            ("/api/keys/sunnyQC19S/rotate", "/api/keys/*/rotate"),
+            ("/mfa/recovery/sunnyQC22S", "/mfa/recovery/*"),
+            ("/recover/sunnyqc24s", "/recover/*"),
+            ("/hooks/sunnyQC16S", "/hooks/*"),
+            ("/ticket/sunnyQC21S", "/ticket/*"),
+            ("/share/s/sunnyQC21S", "/share/s/*"),
+            ("/hooks/github", "/hooks/github"),
+            ("/ticket/4711", "/ticket/4711"),
+            ("/keys/user-settings-v2", "/keys/user-settings-v2"),
+            ("/code/review", "/code/review"),
+            ("/postal-code/SW1A1AA", "/postal-code/SW1A1AA"),
+            ("/key/DE", "/key/DE"),
         ] {
             assert_eq!(shown(path), expected);
         }

@@ -18,7 +18,8 @@ fn secret_names_are_known_by_their_words() {
         Passwort kennwort contraseña Contrasena senha motDePasse mot_de_passe mdp wachtwoord lösenord hasło
         parola salasana şifre heslo mật_khẩu пароль Пароль_2 密码 密碼 口令 パスワード ﾊﾟｽﾜｰﾄﾞ 비밀번호
         pаsswоrd ρassword ТОКЕN paßwort passw0rd psk wpa_psk preSharedKey pre-shared-key presharedkey code_verifier
-        codeVerifier seed_words walletSeed recovery_seed _wpnonce paymentMethodNonce conn_str connectionString";
+        passw sms_code smsCode enrollment_key wifiKey cert_key keystore pem community_string samlResponse
+        invitation_code codeVerifier seed_words walletSeed recovery_seed _wpnonce paymentMethodNonce conn_str connectionString";
     for name in names.split_whitespace() {
         assert!(is_secret_name(name), "{name} is secret");
     }
@@ -34,7 +35,9 @@ fn harmless_names_stay_harmless() {
         zip_code code status_code order balance users transactions accounts iban signal design
         company span pandas oauth2 v1 address2 pwa upward has_location the_slot is_enhanced pass_order
         credits created café übersicht цена 名称 パン seed nonce random_seed seeds code_challenge announcement see
-        non_null dsn dna_seed";
+        non_null dsn dna_seed
+        community sample_response product_key rememberMe pepper temperature invitation invited_by enrollment
+        keystore_type itemKey wifi certificate";
     for name in names.split_whitespace() {
         assert!(!is_secret_name(name), "{name} is harmless");
     }

@@ -3,7 +3,7 @@
 //! It takes one row at a time and holds only sums, so memory grows with routes and groups, not with the length of the
 //! window.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
@@ -33,7 +33,11 @@ const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)]
 /// retention may remove rows of that age at any time, in some tables before others.
 pub(super) const VERIFIED_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 
-/// The tallies of one run in a store: sums for closed intervals, and one by one for the open interval.
+/// The tallies of one run in a store: sums of those that began before the open interval, and the others one by one.
+///
+/// One that began later is not always of the open interval: where the clock was set back, closed intervals seem to come
+/// after it. So which of them belong to the sums of a watermark is told by what it lists and by revisions, see
+/// [`Closed`], and not by time.
 #[derive(Default)]
 pub(super) struct StoredTallies {
     pub(super) tallies: u64,
@@ -43,26 +47,70 @@ pub(super) struct StoredTallies {
     pub(super) in_groups: StoredParts,
     /// What the rows of their sets count.
     pub(super) in_sets: StoredParts,
-    /// Revision by id.
-    pub(super) open: HashMap<String, u32>,
+    /// By id.
+    pub(super) open: HashMap<String, StoredTally>,
+}
+
+/// One tally.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredTally {
+    pub(super) revision: u32,
+    pub(super) received: u64,
+    pub(super) settled: u64,
 }
 
 /// What the rows of groups, or of sets, of one run count.
 #[derive(Default)]
 pub(super) struct StoredParts {
-    /// In closed intervals.
+    /// In tallies that began before the open interval.
     pub(super) closed: u64,
-    /// In the open interval, by id of the tally.
-    pub(super) open: HashMap<String, u64>,
+    /// In the others, by id of the tally.
+    pub(super) open: HashMap<String, StoredPart>,
+}
+
+/// What the rows of groups, or of sets, of one tally count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredPart {
+    pub(super) count: u64,
+    /// The lowest of its rows.
+    pub(super) revision: u32,
+}
+
+/// Which rows of a run are part of the sums of its watermark: those of tallies that it does not list as open, which are
+/// no newer than it. The process numbers its watermarks and rows by the same snapshots, so no clock is asked.
+struct Closed {
+    newest: u32,
+    open: HashSet<String>,
+}
+
+impl Closed {
+    fn of(watermark: &Watermark) -> Self {
+        let open = watermark.open.iter();
+        Self {
+            newest: watermark.revision,
+            open: open.map(|tally| tally.id.to_string()).collect(),
+        }
+    }
+
+    fn has(&self, tally: &str, revision: u32) -> bool {
+        revision <= self.newest && !self.open.contains(tally)
+    }
 }
 
 impl StoredParts {
-    fn lacks(&self, closed: u64, open: impl Iterator<Item = (Uuid, u64)>) -> bool {
+    fn lacks(
+        &self,
+        of_sums: &Closed,
+        closed: u64,
+        open: impl Iterator<Item = (Uuid, u64)>,
+    ) -> bool {
+        let later = self.open.iter();
+        let later = later.filter(|(tally, part)| of_sums.has(tally, part.revision));
         let mut open = open.filter(|(_, count)| *count > 0);
-        self.closed < closed
+        self.closed + later.map(|(_, part)| part.count).sum::<u64>() < closed
             || open.any(|(tally, count)| {
                 let stored = self.open.get(&tally.to_string());
-                stored.is_none_or(|stored| *stored < count)
+                stored.is_none_or(|stored| stored.count < count)
             })
     }
 }
@@ -73,15 +121,23 @@ impl StoredTallies {
         let open = watermark.open.iter();
         let groups = open.clone().map(|tally| (tally.id, tally.in_groups));
         let sets = open.map(|tally| (tally.id, tally.in_sets));
-        self.in_groups.lacks(watermark.in_groups, groups)
-            || self.in_sets.lacks(watermark.in_sets, sets)
-            || self.tallies < watermark.tallies
-            || self.received < watermark.received
-            || self.settled < watermark.settled
+        let of_sums = Closed::of(watermark);
+        let later: Vec<&StoredTally> = self
+            .open
+            .iter()
+            .filter(|(id, tally)| of_sums.has(id, tally.revision))
+            .map(|(_, tally)| tally)
+            .collect();
+        let sum = |of: fn(&StoredTally) -> u64| later.iter().map(|tally| of(tally)).sum::<u64>();
+        self.in_groups.lacks(&of_sums, watermark.in_groups, groups)
+            || self.in_sets.lacks(&of_sums, watermark.in_sets, sets)
+            || self.tallies + sum(|_| 1) < watermark.tallies
+            || self.received + sum(|tally| tally.received) < watermark.received
+            || self.settled + sum(|tally| tally.settled) < watermark.settled
             || watermark.open.iter().any(|tally| {
                 self.open
                     .get(&tally.id.to_string())
-                    .is_none_or(|revision| *revision < tally.revision)
+                    .is_none_or(|stored| stored.revision < tally.revision)
             })
     }
 }

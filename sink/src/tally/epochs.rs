@@ -156,6 +156,9 @@ impl Epochs {
             let Some(since) = self.began[slot] else {
                 continue;
             };
+            // The clock was set back: what was received before that is not later than now.
+            let since = since.min(now);
+            self.began[slot] = Some(since);
             let requests = entered[slot].wrapping_sub(left[slot]);
             if requests > 0 {
                 settled.until = settled.until.min(since);

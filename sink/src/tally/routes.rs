@@ -32,18 +32,26 @@ pub(super) struct TallyGeneration {
     pub(super) run: Uuid,
     /// When it began.
     pub(super) started: Timestamp,
+    /// By how many microseconds the clock had been set then.
+    pub(super) set_by: i64,
     /// The number of [`OTHER`], which counts all routes beyond the cap.
     other: u32,
     numbers: FastMap<Box<str>, u32>,
 }
 
 impl TallyGeneration {
-    pub(super) fn new(identity: Identity, rule_ids: Vec<String>, started: Timestamp) -> Self {
+    pub(super) fn new(
+        identity: Identity,
+        rule_ids: Vec<String>,
+        started: Timestamp,
+        set_by: i64,
+    ) -> Self {
         Self {
             identity,
             rule_ids,
             run: new_id(),
             started,
+            set_by,
             other: 0,
             numbers: FastMap::default(),
         }

@@ -57,6 +57,8 @@ pub(super) struct Moment<'a> {
     pub(super) number: u32,
     pub(super) acknowledged: u32,
     pub(super) now: Timestamp,
+    /// By how many microseconds the clock was set since the process began.
+    pub(super) set_by: i64,
     pub(super) instance: &'a str,
     pub(super) settled: &'a Settled,
     pub(super) open: Option<&'a Interval>,
@@ -95,6 +97,8 @@ impl Runs {
             };
             sums.before = Some(std::mem::replace(&mut sums.now, next));
         }
+        // Earlier only if the clock was set back: a reader must find this tally with the others.
+        sums.now.from = sums.now.from.min(start);
         &mut sums.now
     }
 
@@ -138,6 +142,13 @@ impl Runs {
 }
 
 impl Sums {
+    /// When the first tally of the sums began.
+    fn counted_from(&self) -> Timestamp {
+        let before = self.before.filter(|_| self.now.tallies > 0);
+        let first = self.before.unwrap_or(self.now).from;
+        before.map_or(first, |before| before.from.min(self.now.from))
+    }
+
     fn watermark(
         &self,
         place: usize,
@@ -159,12 +170,15 @@ impl Sums {
             revision: moment.number,
             identity: generation.identity.clone(),
             instance: moment.instance.to_owned(),
-            started: generation.started,
+            // As long ago as it really was, by the clock that says `written`.
+            started: generation
+                .started
+                .saturating_add_micros(moment.set_by - generation.set_by),
             written: moment.now,
             complete_until: moment.settled.until,
             ended: false,
             under_way: moment.settled.under_way.clone(),
-            counted_from: self.before.unwrap_or(self.now).from,
+            counted_from: self.counted_from(),
             open_from: moment
                 .open
                 .map_or(moment.resume_at, |interval| interval.start),

@@ -201,7 +201,7 @@ impl<S: BatchStore> Worker<S> {
     fn write(&mut self, tallies: bool) -> bool {
         let snapshot = tallies.then(|| {
             self.progress.next_tallies = Instant::now() + self.options.batch_interval;
-            self.book.snapshot(Timestamp::now())
+            self.book.snapshot_now()
         });
         let beat = Instant::now() >= self.progress.next_heartbeat || self.book.lacks_its_end();
         let snapshot = snapshot.filter(|snapshot| beat || !snapshot.is_empty());
@@ -378,7 +378,7 @@ impl<S: BatchStore> Worker<S> {
         let unwritten = self.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.progress.batch.len() as u64);
         self.clear_batch();
-        let unwritten_tallies = self.book.snapshot(Timestamp::now()).tallies.len();
+        let unwritten_tallies = self.book.snapshot_now().tallies.len();
         let report = FinishReport {
             rows_written: self.progress.written,
             records_dropped: self.status.metrics.dropped_total(),

@@ -1,5 +1,6 @@
 //! Runs and their watermarks, which read the same from both stores: sums over minutes, and runs under other rules.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
@@ -200,4 +201,58 @@ fn a_run_for_another_version_is_seen_while_it_receives_unless_one_was_asked_for(
         };
         assert_eq!(apart(&both), []);
     });
+}
+
+/// What a run writes whose clock is set back by more than a minute, and then comes to where it was.
+fn set_back() -> Vec<Record> {
+    run("one", "abc", &[0, 10, 70, 80, 130, 5, 12, 65, 70])
+}
+
+fn lacks(store: &StoreConfig) -> bool {
+    let found = evidence(store);
+    let one = found.runs.iter().find(|run| run.instance == "one");
+    one.expect("it is there").lacks_tallies
+}
+
+/// All that a run counted is found at each look, and each tally that is missing at the end is missed.
+fn clock_set_back(store: impl Fn() -> (StoreConfig, Option<Store>)) {
+    let (whole, _kept) = store();
+    for record in set_back() {
+        let is_look = matches!(record, Record::Watermark(_));
+        fill(&whole, &[record]);
+        assert!(!is_look || !lacks(&whole));
+    }
+    let records = set_back();
+    let ids: BTreeSet<_> = records.iter().filter_map(id_of_tally).collect();
+    assert!(ids.len() >= 4, "{}", ids.len());
+    for missing in ids {
+        let (store, _kept) = store();
+        let others = records
+            .iter()
+            .filter(|record| id_of_tally(record) != Some(missing));
+        let others: Vec<Record> = others.cloned().collect();
+        fill(&store, &others);
+        assert!(lacks(&store), "{missing}");
+    }
+}
+
+fn id_of_tally(record: &Record) -> Option<uuid::Uuid> {
+    match record {
+        Record::Tally(tally) => Some(tally.id),
+        _ => None,
+    }
+}
+
+#[test]
+fn counts_of_a_clock_that_was_set_back_are_all_found_in_a_file() {
+    clock_set_back(|| {
+        let store = Store::new();
+        (store.url.clone(), Some(store))
+    });
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn counts_of_a_clock_that_was_set_back_are_all_found_on_a_server() {
+    clock_set_back(|| (with_tables(&ClickHouse::shared().database()), None));
 }

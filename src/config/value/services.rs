@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::header::{HeaderName, HeaderValue};
 use parity_mirror::{Mode, PathRewrite, Protocol, SampleBy};
-use parity_schemas::secret::is_secret_name;
+use parity_schemas::secret::{Words, is_secret_name};
 
 /// Headers that carry what proves who somebody is, besides those whose name says so.
 const CREDENTIALS: [&str; 4] = [
@@ -12,6 +12,11 @@ const CREDENTIALS: [&str; 4] = [
     "cookie",
     "proxy-authorization",
     "set-cookie",
+];
+/// Words in names of headers by which somebody is known or let in, though the same words are harmless in other names.
+const OF_CREDENTIALS: [&[u8]; 12] = [
+    b"assertion", b"cert", b"dpop", b"hmac", b"key", b"oidc", b"principal", b"saml", b"session",
+    b"sig", b"ticket", b"wsse",
 ];
 /// Fields that say where a message ends or whose connection it is: a wrong one would be a hole.
 const NOT_TO_BE_CHANGED: [&str; 9] = [
@@ -113,7 +118,9 @@ pub(crate) fn header_name(text: &str) -> Result<HeaderName, String> {
 pub(crate) fn counted_header(text: &str) -> Result<HeaderName, String> {
     let name = HeaderName::from_bytes(text.as_bytes())
         .map_err(|_| format!("`{text}` is no name of a header"))?;
-    if CREDENTIALS.contains(&name.as_str()) || is_secret_name(name.as_str()) {
+    let words = Words::of(name.as_str());
+    let lets_in = words.iter().any(|word| OF_CREDENTIALS.contains(&word));
+    if lets_in || CREDENTIALS.contains(&name.as_str()) || is_secret_name(name.as_str()) {
         return Err(format!(
             "`{name}` may carry a secret, so its values are not counted; name a header that says what kind of request it is"
         ));

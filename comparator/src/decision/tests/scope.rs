@@ -360,6 +360,9 @@ fn no_time_counts_before_the_first_run_or_after_the_last_word() {
         ),
         (vec![unknown, run(complete, 14, 50)], 60),
         (vec![run(complete, 70, 90)], 0),
+        // Nobody counted in between, or a clock was set in between.
+        (vec![run(RunState::Ended, 0, 4), run(complete, 50, 54)], 8),
+        (vec![run(RunState::Ended, 0, 30), run(complete, 20, 54)], 54),
     ];
     let evidence = evidence(vec![("GET /a", counts(100_000, 0, &[]))]);
     for (runs, counted) in cases {

@@ -42,13 +42,16 @@ pub(super) enum Place {
     Slash,
     /// `net use Z: \\host\share SECRET`, once this word has been read.
     BehindShare(&'static str),
-    /// `vault kv put path name=SECRET`, once one of these words has been read.
+    /// `vault kv put path name=SECRET`, once one of these words has been read; `vault login SECRET`.
     Pairs(&'static [&'static str]),
 }
 
 const MYSQL: Place = Place::Options(&[("-p", Form::Joined)]);
 const SMB: Place = Place::Options(&[("-U", Form::Percent), ("--user", Form::Percent)]);
 const ZIP: Place = Place::Options(&[("-P", Form::Either)]);
+const LOGIN_OF_REGISTRY: Place = Place::After("login", &[("-p", Form::Either)]);
+const HTTPIE: Place = Place::Options(&[("-a", Form::Login), ("--auth", Form::Login)]);
+const SEVEN_ZIP: Place = Place::Options(&[("-p", Form::Joined)]);
 const LDAP: Place = Place::Options(&[("-w", Form::Either)]);
 
 /// A program that a command line calls.
@@ -60,7 +63,7 @@ pub(super) struct Called {
 }
 
 /// Programs by the begin of their names.
-const PROGRAMS: [(&str, Place); 16] = [
+const PROGRAMS: [(&str, Place); 20] = [
     ("mysql", MYSQL),
     ("mariadb", MYSQL),
     ("mycli", Place::Options(&[("-p", Form::Either)])),
@@ -77,6 +80,8 @@ const PROGRAMS: [(&str, Place); 16] = [
             ("-U", Form::Login),
             ("--user", Form::Login),
             ("--proxy-user", Form::Login),
+            ("--cert", Form::Login),
+            ("-E", Form::Login),
         ]),
     ),
     ("openssl", Place::After("enc", &[("-k", Form::Apart)])),
@@ -88,13 +93,30 @@ const PROGRAMS: [(&str, Place); 16] = [
     ),
     ("htpasswd", Place::LastOfBatch),
     ("sqlplus", Place::Slash),
+    ("docker", LOGIN_OF_REGISTRY),
+    ("podman", LOGIN_OF_REGISTRY),
+    (
+        "keytool",
+        Place::Options(&[
+            ("-storepass", Form::Apart),
+            ("-keypass", Form::Apart),
+            ("-srcstorepass", Form::Apart),
+            ("-deststorepass", Form::Apart),
+        ]),
+    ),
+    ("ipmitool", ZIP),
 ];
 
 /// Programs whose names begin or are other words: only the whole name calls them, and only where a command begins.
-const WHOLE: [(&str, Place); 4] = [
+const WHOLE: [(&str, Place); 9] = [
     ("zip", ZIP),
     ("unzip", ZIP),
     ("net", Place::BehindShare("use")),
+    ("http", HTTPIE),
+    ("https", HTTPIE),
+    ("7z", SEVEN_ZIP),
+    ("7za", SEVEN_ZIP),
+    ("7zz", SEVEN_ZIP),
     ("vault", Place::Pairs(&["put", "patch", "write"])),
 ];
 

@@ -7,6 +7,8 @@
 //! - `sensitive_attributes` beside `attributes`, `sensitive_values` beside `values`, `after_sensitive` beside `after`:
 //!   the state and the plans of Terraform. A member with a secret anywhere in it is hidden whole.
 //! - `answer` beside a question that only one person can answer: `security_question`, or "Your mother's maiden name?".
+//! - `{"format": "password", "example": …}`, as descriptions of APIs and forms have it.
+//! - `pepper`, `product_key` and `remember_me` are ordinary where their values are, and credentials where they look like one.
 //! - `seed` and `nonce` are numbers in most services, and credentials where they are texts.
 
 use std::collections::HashSet;
@@ -48,7 +50,11 @@ const TOKENS: [&str; 2] = ["access", "refresh"];
 /// Last words of members that hold a question.
 const QUESTION: [&[u8]; 2] = [b"question", b"questions"];
 /// Members that hold an answer.
-const ANSWER: [&str; 4] = ["answer", "answers", "Answer", "Answers"];
+const ANSWER: [&str; 6] = [
+    "answer", "answers", "Answer", "Answers", "response", "Response",
+];
+/// Longest question: longer ones are texts.
+const MAX_QUESTION_BYTES: usize = 256;
 /// Words before that by which a question guards something.
 const GUARDING: [&[u8]; 6] = [
     b"challenge",
@@ -128,6 +134,8 @@ impl NamedTree<'_> {
                 declared.key |= name == b"kty";
                 declared.values |= name.eq_ignore_ascii_case(b"type")
                     && self.tree.content(key + 1) == b"SecureString";
+                declared.values |= name.eq_ignore_ascii_case(b"format")
+                    && self.tree.content(key + 1) == b"password";
                 continue;
             }
             if kind == NodeKind::True && FLAGS.contains(&name) {
@@ -159,13 +167,26 @@ impl NamedTree<'_> {
             if !ends_in(&name, &QUESTION) {
                 continue;
             }
-            let is_personal =
-                self.tree.kind(key + 1) == NodeKind::String && is_personal(&self.key_text(key + 1));
-            if is_personal || is_guarding(&name) {
+            let asks_for_it = self.tree.kind(key + 1) == NodeKind::String && {
+                let question = self.key_text(key + 1);
+                is_personal(&question) || self.asks_for_secret(&question)
+            };
+            if asks_for_it || is_guarding(&name) {
                 return true;
             }
         }
         false
+    }
+
+    /// Whether a question asks for a secret by its name: `What is your PIN?`.
+    fn asks_for_secret(&self, question: &str) -> bool {
+        let words = || question.split(|sign: char| !sign.is_alphanumeric());
+        question.len() <= MAX_QUESTION_BYTES
+            && words().any(|word| word.eq_ignore_ascii_case("your"))
+            && words().any(|word| {
+                word.eq_ignore_ascii_case("pin")
+                    || self.redactor.secret_names.contains_exactly(word)
+            })
     }
 
     /// The names in a list of paths, or the members of an object that have a `true` in them.
@@ -192,10 +213,20 @@ impl NamedTree<'_> {
             let end = from.and_then(|from| name.get(from..));
             end.is_some_and(|end| end.eq_ignore_ascii_case(word))
         };
-        (ends("seed") || ends("nonce"))
-            && ends_in(name, &[b"seed", b"nonce"])
-            && self.tree.kind(value) == NodeKind::String
-            && !is_number(&self.key_text(value))
+        if self.tree.kind(value) != NodeKind::String {
+            return false;
+        }
+        if (ends("seed") || ends("nonce")) && ends_in(name, &[b"seed", b"nonce"]) {
+            return !is_number(&self.key_text(value));
+        }
+        let tests: [(&str, &[u8], fn(&str) -> bool); 3] = [
+            ("pepper", b"pepper", is_no_word),
+            ("key", b"productkey", is_in_groups),
+            ("me", b"rememberme", is_no_word),
+        ];
+        tests.iter().any(|(end, joined, looks)| {
+            ends(end) && Words::of(name).joined().ends_with(joined) && looks(&self.key_text(value))
+        })
     }
 }
 
@@ -211,9 +242,7 @@ fn is_guarding(name: &str) -> bool {
 
 /// Whether a question asks for what one person knows.
 fn is_personal(question: &str) -> bool {
-    /// Longer ones are texts.
-    const MAX_BYTES: usize = 256;
-    if question.len() > MAX_BYTES {
+    if question.len() > MAX_QUESTION_BYTES {
         return false;
     }
     let lower = question.to_ascii_lowercase();
@@ -227,6 +256,24 @@ fn is_like_token(text: &[u8]) -> bool {
     /// Shorter texts are words and spans of time.
     const MIN_BYTES: usize = 12;
     text.len() >= MIN_BYTES && !text.contains(&b' ')
+}
+
+/// Whether a text is long enough for a credential and has letters and digits.
+fn is_no_word(text: &str) -> bool {
+    /// Shorter ones can be guessed, and are sizes and grades.
+    const MIN_BYTES: usize = 6;
+    let has = |test: fn(&u8) -> bool| text.bytes().any(|byte| test(&byte));
+    text.len() >= MIN_BYTES && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+}
+
+/// Whether a text is written as the key of a program is: groups of capitals and digits.
+fn is_in_groups(text: &str) -> bool {
+    const LEAST: usize = 4;
+    let is_group = |group: &str| {
+        (4..=8).contains(&group.len())
+            && (group.bytes()).all(|sign| sign.is_ascii_uppercase() || sign.is_ascii_digit())
+    };
+    text.split('-').count() >= LEAST && text.split('-').all(is_group)
 }
 
 /// Whether a text is empty or a number, decimal or hexadecimal.

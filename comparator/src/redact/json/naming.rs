@@ -19,9 +19,10 @@ use crate::redact::last_word::{NAMING, ends_in};
 use crate::redact::{graphql, strings};
 
 /// Last words of members that hold a value which another member names.
-const NAMED: [&[u8]; 38] = [
+const NAMED: [&[u8]; 41] = [
     b"actual",
     b"after",
+    b"answer",
     b"before",
     b"body",
     b"content",
@@ -45,6 +46,8 @@ const NAMED: [&[u8]; 38] = [
     b"received",
     b"rejected",
     b"replacement",
+    b"reply",
+    b"response",
     b"result",
     b"sample",
     b"string",

@@ -18,7 +18,9 @@ use super::replicas::ORIGIN;
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
+use crate::read::assemble::{
+    RunWatermarks, StoredPart, StoredTallies, StoredTally, VERIFIED_MICROS,
+};
 use crate::read::in_force::RunTimes;
 use crate::read::others::{self, OtherRun, Starts};
 
@@ -185,7 +187,16 @@ impl ClickHouseReader {
             sums.tallies += row.tallies;
             sums.received += row.received;
             sums.settled += row.settled;
-            sums.open.extend(row.open);
+            let open = row.open.into_iter();
+            sums.open
+                .extend(open.map(|(id, revision, received, settled)| {
+                    let tally = StoredTally {
+                        revision,
+                        received,
+                        settled,
+                    };
+                    (id, tally)
+                }));
         }
         for (table, count) in [
             (RecordType::GroupTally, "t.count"),
@@ -217,7 +228,10 @@ impl ClickHouseReader {
                     _ => &mut sums.in_groups,
                 };
                 parts.closed += row.closed;
-                parts.open.extend(row.open);
+                let open = row.open.into_iter();
+                parts.open.extend(
+                    open.map(|(tally, count, revision)| (tally, StoredPart { count, revision })),
+                );
             }
         }
         for (watermark, lacks) in watermarks {
@@ -330,7 +344,7 @@ struct StoredTalliesRow {
     tallies: u64,
     received: u64,
     settled: u64,
-    open: Vec<(String, u32)>,
+    open: Vec<(String, u32, u64, u64)>,
 }
 
 /// What the groups or sets of one run count.
@@ -340,7 +354,7 @@ struct StoredPartsRow {
     server: String,
     run_id: String,
     closed: u64,
-    open: Vec<(String, u64)>,
+    open: Vec<(String, u64, u32)>,
 }
 
 const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.instance AS instance, \
@@ -372,9 +386,10 @@ const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migr
 const SELECT_STARTS: &str = "SELECT DISTINCT w.instance AS instance, toUnixTimestamp64Micro(w.started) AS started \
      FROM watermarks AS w WHERE w.migration = ?";
 
-/// For each run, the sums of the tallies between its two times, and the later tallies one by one.
+/// For each run, the sums of the tallies between its two times, and the later tallies one by one. A closed tally that seems
+/// to be later, because the clock was set back, is added to the sums by [`StoredTallies::lacks`].
 const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS tallies, sumIf(requests, is_closed) AS received, \
-     sumIf(outcomes, is_closed) AS settled, groupArrayIf((tally_id, tally_revision), is_open) AS open FROM (\
+     sumIf(outcomes, is_closed) AS settled, groupArrayIf((tally_id, tally_revision, requests, outcomes), is_open) AS open FROM (\
      SELECT ORIGIN, toString(t.run) AS run_id, toString(t.id) AS tally_id, t.revision AS tally_revision, \
      t.received AS requests, t.match + t.mismatch + arraySum(mapValues(t.not_compared)) AS outcomes, \
      toUnixTimestamp64Micro(t.interval_start) AS begins, \
@@ -387,10 +402,11 @@ const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS 
 
 /// For each run, what the rows of groups or sets count between its two times, and later by tally.
 const SELECT_PARTS: &str = "SELECT shard, server, run_id, sumIf(counted, NOT is_open) AS closed, \
-     groupArrayIf((tally_id, counted), is_open) AS open FROM (\
+     groupArrayIf((tally_id, counted, lowest), is_open) AS open FROM (\
      SELECT ORIGIN, toString(t.run) AS run_id, toString(t.tally_id) AS tally_id, \
      any(toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS is_open, \
-     sumIf(COUNT, toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS counted \
+     sumIf(COUNT, toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS counted, \
+     min(t.revision) AS lowest \
      FROM TABLE AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? \
      AND t.rules_hash = ? AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
      AND toString(t.run) IN ? GROUP BY t.run, t.tally_id, shard, server) GROUP BY run_id, shard, server \

@@ -13,7 +13,9 @@ use super::SqliteReader;
 use super::rows::{all_of, watermark};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{RunWatermarks, StoredParts, StoredTallies, VERIFIED_MICROS};
+use crate::read::assemble::{
+    RunWatermarks, StoredPart, StoredParts, StoredTallies, StoredTally, VERIFIED_MICROS,
+};
 use crate::read::others::{self, OtherRun, Starts};
 use crate::sqlite::begun::Note;
 
@@ -176,12 +178,18 @@ impl SqliteReader {
             ..StoredTallies::default()
         };
         for (id, revision, begins, [received, compared], not_compared) in rows {
-            if begins >= watermark.open_from {
-                found.open.insert(id, revision);
+            let settled = compared + not_compared.values().sum::<u64>();
+            if begins >= watermark.open_from || revision > watermark.revision {
+                let tally = StoredTally {
+                    revision,
+                    received,
+                    settled,
+                };
+                found.open.insert(id, tally);
             } else {
                 found.tallies += 1;
                 found.received += received;
-                found.settled += compared + not_compared.values().sum::<u64>();
+                found.settled += settled;
             }
         }
         Ok(found)
@@ -196,7 +204,7 @@ impl SqliteReader {
     ) -> Result<StoredParts, StoreError> {
         let identity = &watermark.identity;
         let sql = format!(
-            "SELECT tally_id, interval_start, sum({count}) FROM {table} \
+            "SELECT tally_id, interval_start, sum({count}), min(revision) FROM {table} \
              WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
              AND interval_start >= ?5 AND run = ?6 GROUP BY tally_id, interval_start"
         );
@@ -213,15 +221,18 @@ impl SqliteReader {
             Ok((
                 tally,
                 row.time(1, "interval_start")?,
-                row.count(2, "count")?,
+                StoredPart {
+                    count: row.count(2, "count")?,
+                    revision: row.number(3, "revision")?,
+                },
             ))
         })?;
         let mut found = StoredParts::default();
-        for (tally, begins, count) in rows {
-            if begins >= watermark.open_from {
-                found.open.insert(tally, count);
+        for (tally, begins, part) in rows {
+            if begins >= watermark.open_from || part.revision > watermark.revision {
+                found.open.insert(tally, part);
             } else {
-                found.closed += count;
+                found.closed += part.count;
             }
         }
         Ok(found)

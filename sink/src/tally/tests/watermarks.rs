@@ -275,3 +275,42 @@ fn now_behind(book: &TallyBook) -> Timestamp {
         .written
         .saturating_add_micros(10_000_000_000)
 }
+
+/// What was received before the clock was set back is not taken for received later than now.
+#[test]
+fn a_clock_that_is_set_back_settles_nothing() {
+    let book = book(10, 10);
+    let recorder = book.recorder(book.generation());
+    drop(book.snapshot(at(4_000)));
+    let slow = recorder.received(&Route::new("GET /a"));
+    drop(book.snapshot(at(4_250)));
+    for millis in [-60_000, -59_000, -58_000] {
+        let snapshot = book.snapshot(at(millis));
+        assert_eq!(only(&snapshot).complete_until, at(-60_000), "{millis}");
+        assert_eq!(only(&snapshot).under_way_before(at(millis)), 1);
+    }
+    recorder.settled(slow);
+    assert_eq!(
+        only(&book.snapshot(at(-57_000))).complete_until,
+        at(-57_000)
+    );
+}
+
+/// The time between the two is how long it ran, whatever the clock says.
+#[test]
+fn a_run_began_as_long_ago_as_it_has_lasted() {
+    let book = book(10, 10);
+    let (now, counted) = (Timestamp::now(), std::time::Instant::now());
+    let started = |seconds: u64, set_by: i64| {
+        let passed = Duration::from_secs(seconds);
+        let now = now.saturating_add_micros(i64::try_from(passed.as_micros()).expect("short"));
+        let snapshot = book.snapshot_when(now.saturating_add_micros(set_by), counted + passed);
+        only(&snapshot).started.as_micros() - START
+    };
+    assert_eq!(started(4, 0), 0);
+    for set_by in [3_600_000_000_i64, -65_000_000, 3_600_000_000] {
+        let moved = started(8, set_by);
+        assert!((moved - set_by).abs() < 1_000_000, "{moved}");
+    }
+    assert_eq!(started(12, 0), 0);
+}

@@ -11,8 +11,6 @@
 
 use std::time::{Duration, Instant};
 
-use parity_schemas::time::Timestamp;
-
 use super::encoded::Encoded;
 use super::producer::{Label, RecordProducer};
 use crate::tally::{Snapshot, TallyBook};
@@ -84,7 +82,7 @@ impl Tallies {
             return;
         }
         self.next = now + self.interval;
-        let snapshot = book.snapshot(Timestamp::now());
+        let snapshot = book.snapshot_now();
         if !snapshot.is_empty() || now >= self.next_heartbeat || book.lacks_its_end() {
             self.next_heartbeat = now + HEARTBEAT;
             self.send(snapshot, producer, now);
@@ -175,7 +173,7 @@ impl Tallies {
 
     fn keep(&mut self, book: &TallyBook, spool: &Spool) {
         self.last_kept = Instant::now();
-        let snapshot = book.snapshot(Timestamp::now());
+        let snapshot = book.snapshot_now();
         match spool.keep_tallies(&frames(&snapshot)) {
             Ok(()) => self.kept = true,
             Err(error) => {
@@ -187,12 +185,12 @@ impl Tallies {
 
 /// Whether the book has counts that the broker does not have.
 fn lacks_any(book: &TallyBook) -> bool {
-    !book.snapshot(Timestamp::now()).is_empty() || book.lacks_its_end()
+    !book.snapshot_now().is_empty() || book.lacks_its_end()
 }
 
 /// Writes the unacknowledged counts to the spool for the next start. Returns how many tallies could not be written.
 pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
-    let snapshot = book.snapshot(Timestamp::now());
+    let snapshot = book.snapshot_now();
     if snapshot.is_empty() && !book.lacks_its_end() {
         return 0;
     }
