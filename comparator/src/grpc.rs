@@ -23,6 +23,8 @@ const STATUS: [HeaderName; 3] = [
     HeaderName::from_static("grpc-message"),
     HeaderName::from_static("grpc-status-details-bin"),
 ];
+/// What is wrong with a message that says that it is compressed where the call has no compression.
+const NO_ENCODING: &str = "gRPC message: it is marked as compressed, and no grpc-encoding says how";
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
 /// Header and trailer fields, with the status in the trailers.
@@ -148,6 +150,8 @@ fn unframe(
         };
         let message = match *compressed {
             0 => message.to_vec(),
+            // Clients must refuse it.
+            1 if encodings.is_empty() => return Err(DecodeError::Broken(NO_ENCODING)),
             1 => decode::decode(message, encodings, left)?.into_owned(),
             _ => return Ok(None),
         };

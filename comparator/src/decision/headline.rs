@@ -5,6 +5,7 @@ use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, T
 use parity_schemas::known::KnownUse;
 
 use super::fields::is_little;
+use super::judged::hides_too_much;
 use super::known_differences;
 use super::sentences::listed;
 use super::words::{hidden, number, percent};
@@ -31,6 +32,11 @@ pub(super) fn scope(routes: &[RouteDecision]) -> Scope {
         }
     }
     scope
+}
+
+/// Whether something may hide in what does not count.
+fn may_hide(total: &RouteDecision) -> bool {
+    total.excused.noise > 0 || (total.excused.transient > 0 && total.excused.hidden > 0.0)
 }
 
 /// The headline of a decision.
@@ -73,11 +79,26 @@ pub(super) fn headline(
         };
         parts.push(format!("{which} {were} never compared"));
     }
-    if outcome == Outcome::Pass && total.excused.noise > 0 {
+    if outcome == Outcome::Pass && may_hide(total) {
+        let taken = if total.excused.noise > 0 {
+            "noise"
+        } else {
+            "a change of the data"
+        };
         parts.push(format!(
-            "what is taken for noise may hide up to {} % of the requests",
+            "what is taken for {taken} may hide up to {} % of the requests",
             hidden(total)
         ));
+        // The routes that are proven together with the others, but not by themselves.
+        let much = |route: &RouteDecision| hides_too_much(route.excused, thresholds);
+        let most = routes.iter().filter(|route| much(route));
+        if let Some(most) = most.max_by(|a, b| a.excused.hidden.total_cmp(&b.excused.hidden)) {
+            parts.push(format!(
+                "up to {} % of those of {}",
+                hidden(most),
+                most.route
+            ));
+        }
     }
     let little: Vec<&RouteDecision> = routes.iter().filter(|route| is_little(route)).collect();
     if outcome == Outcome::Pass && !little.is_empty() {

@@ -96,8 +96,16 @@ pub fn excused(total: &RouteDecision) -> Vec<String> {
     }
     if transient > 0 {
         sentences.push(format!(
-            "{} mismatches do not count: the data changed between the answers, and asked again both agree",
-            number(transient)
+            "{} mismatches do not count: the data changed between the answers, and asked again both agree{}",
+            number(transient),
+            // With noise it is told of both together.
+            match noise {
+                0 if total.excused.hidden > 0.0 => format!(
+                    ". At most {} % of the compared requests could hide a difference there",
+                    hidden(total)
+                ),
+                _ => String::new(),
+            }
         ));
     }
     if noise > 0 {

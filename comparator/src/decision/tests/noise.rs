@@ -88,6 +88,28 @@ fn what_is_proven_noise_does_not_count_and_the_headline_says_what_may_hide() {
     assert_eq!((fail.outcome, fail.total.differing), (Outcome::Fail, 200));
 }
 
+/// The legacy sets a flag now and then, and the candidate never: without any noise, a pass must say what may hide.
+#[test]
+fn a_pass_says_what_may_hide_in_changes_of_the_data_and_on_which_route_most() {
+    let mut evidence = evidence(vec![
+        (ROUTE, counts(10_000, 0, &[])),
+        ("GET /b", counts(340, 60, &[])),
+    ]);
+    evidence.routes[1].counts.classes = ClassCounts::from([(MismatchClass::Transient, 60)]);
+    evidence.routes[1].counts.rechecks =
+        [(RecheckEvent::Asked, 60), (RecheckEvent::LegacyAlone, 60)].into();
+    let pass = decided_on(&evidence, &Thresholds::default());
+    assert_eq!(pass.outcome, Outcome::Pass, "{:?}", pass.reasons);
+    let told = "what is taken for a change of the data may hide up to 0.58 % of the requests; up to 15 % of those of GET /b";
+    assert!(pass.headline.contains(told), "{}", pass.headline);
+    let told = "At most 0.58 % of the compared requests could hide a difference there";
+    assert!(
+        pass.reasons.iter().any(|reason| reason.ends_with(told)),
+        "{:?}",
+        pass.reasons
+    );
+}
+
 #[test]
 fn what_may_be_noise_fails_nothing_and_passes_nothing() {
     let open = decided_on(&noisy(100, 0, 0), &Thresholds::default());
