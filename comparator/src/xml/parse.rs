@@ -366,8 +366,10 @@ fn push_normalized(text: &str, value: &mut String) {
 fn dtd(doctype: &str) -> String {
     let mut identifiers = Vec::new();
     let mut rest = doctype;
-    while let Some(begin) = rest.find(['"', '\'']) {
-        let (quote, after) = rest[begin..].split_at(1);
+    while let Some(quote) = rest.matches(['"', '\'']).next() {
+        let Some((_, after)) = rest.split_once(quote) else {
+            break;
+        };
         let Some((identifier, after)) = after.split_once(quote) else {
             break;
         };
