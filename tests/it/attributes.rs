@@ -179,7 +179,10 @@ fn a_header_that_may_carry_a_secret_is_refused() {
         ("x-wsse", "headers = [\"x-wsse\"]"),
         ("dpop", "headers = [\"dpop\"]"),
         ("x-amzn-oidc-data", "headers = [\"x-amzn-oidc-data\"]"),
-        ("x-ms-client-principal", "headers = [\"x-ms-client-principal\"]"),
+        (
+            "x-ms-client-principal",
+            "headers = [\"x-ms-client-principal\"]",
+        ),
         ("x-sig", "headers = [\"x-sig\"]"),
     ] {
         place.write("parity.toml", format!("[attributes]\n{setting}\n"));
