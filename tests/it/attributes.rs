@@ -174,6 +174,16 @@ fn a_header_that_may_carry_a_secret_is_refused() {
         ("authorization", "headers = [\"authorization\"]"),
         ("x-api-key", "headers = [\"x-tenant-tier\", \"x-api-key\"]"),
         ("set-cookie", "candidate_instance = \"set-cookie\""),
+        ("x-session", "headers = [\"x-session\"]"),
+        ("x-key", "headers = [\"x-key\"]"),
+        ("x-wsse", "headers = [\"x-wsse\"]"),
+        ("dpop", "headers = [\"dpop\"]"),
+        ("x-amzn-oidc-data", "headers = [\"x-amzn-oidc-data\"]"),
+        (
+            "x-ms-client-principal",
+            "headers = [\"x-ms-client-principal\"]",
+        ),
+        ("x-sig", "headers = [\"x-sig\"]"),
     ] {
         place.write("parity.toml", format!("[attributes]\n{setting}\n"));
         let ended = place.run(&["config", "check"]);

@@ -158,6 +158,9 @@ impl Sums {
     ) -> Watermark {
         let parts = [self.before, Some(self.now)];
         let sum = |of: fn(&Part) -> u64| parts.iter().flatten().map(of).sum();
+        let open_from = moment
+            .open
+            .map_or(moment.resume_at, |interval| interval.start);
         let open: Vec<OpenTally> = moment
             .open
             .into_iter()
@@ -178,10 +181,9 @@ impl Sums {
             complete_until: moment.settled.until,
             ended: false,
             under_way: moment.settled.under_way.clone(),
-            counted_from: self.counted_from(),
-            open_from: moment
-                .open
-                .map_or(moment.resume_at, |interval| interval.start),
+            // A reader looks for no tally before this, so for none of the open interval either.
+            counted_from: self.counted_from().min(open_from),
+            open_from,
             tallies: sum(|part| part.tallies),
             received: sum(|part| part.received),
             settled: sum(|part| part.settled),

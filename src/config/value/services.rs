@@ -15,8 +15,18 @@ const CREDENTIALS: [&str; 4] = [
 ];
 /// Words in names of headers by which somebody is known or let in, though the same words are harmless in other names.
 const OF_CREDENTIALS: [&[u8]; 12] = [
-    b"assertion", b"cert", b"dpop", b"hmac", b"key", b"oidc", b"principal", b"saml", b"session",
-    b"sig", b"ticket", b"wsse",
+    b"assertion",
+    b"cert",
+    b"dpop",
+    b"hmac",
+    b"key",
+    b"oidc",
+    b"principal",
+    b"saml",
+    b"session",
+    b"sig",
+    b"ticket",
+    b"wsse",
 ];
 /// Fields that say where a message ends or whose connection it is: a wrong one would be a hole.
 const NOT_TO_BE_CHANGED: [&str; 9] = [

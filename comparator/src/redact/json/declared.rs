@@ -87,6 +87,8 @@ const PERSONAL: [&str; 17] = [
 /// Steps of a path in `sensitive_attributes` that are no names.
 const STEPS: [&str; 2] = ["get_attr", "index"];
 
+/// The end of a name, the name in small letters and written together, and how a secret under it looks.
+type LooksLike = (&'static str, &'static [u8], fn(&str) -> bool);
 /// A member, and the names of its own members that are secret.
 type Marked = (&'static str, Option<Rc<HashSet<String>>>);
 
@@ -219,7 +221,7 @@ impl NamedTree<'_> {
         if (ends("seed") || ends("nonce")) && ends_in(name, &[b"seed", b"nonce"]) {
             return !is_number(&self.key_text(value));
         }
-        let tests: [(&str, &[u8], fn(&str) -> bool); 3] = [
+        let tests: [LooksLike; 3] = [
             ("pepper", b"pepper", is_no_word),
             ("key", b"productkey", is_in_groups),
             ("me", b"rememberme", is_no_word),
