@@ -243,7 +243,7 @@ fn every_mistake_of_a_rule_is_told_once_with_its_line_and_what_to_write() {
          [[rule]]\nid = \"d\"\ntype = \"uuid\"\n";
     place.write("rules.toml", rules);
     let ended = place.run(&["config", "check", "rules.toml"]);
-    let words = "use one of ignore, accept, unordered, key, tolerance, scale, parts, as, mask";
+    let words = "use one of ignore, accept, unordered, key, tolerance, scale, parts, as, rename, mask";
     let expected = [
         "error: rules.toml:3:1: unknown key `id2` in [[rule]]",
         "  hint: did you mean `id`?",
@@ -260,7 +260,7 @@ fn every_mistake_of_a_rule_is_told_once_with_its_line_and_what_to_write() {
         "error: rules.toml:17:1: `explanations` is string, not a list of text in quotes",
         "  hint: write `explanations = [\"null_vs_empty\"]`",
         "error: rules.toml:18:1: rule `d`: the rule has no action",
-        "  hint: add `action`: ignore, accept, unordered, key, tolerance, scale, parts, as, mask",
+        "  hint: add `action`: ignore, accept, unordered, key, tolerance, scale, parts, as, rename, mask",
     ];
     assert_eq!(ended.code, 2);
     let told: Vec<&str> = ended.stderr.lines().collect();
