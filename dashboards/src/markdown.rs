@@ -64,7 +64,8 @@ fn plain(text: &str) -> String {
             }
             // A link: `http://…`, `www.…`.
             ':' => !rest.as_str().starts_with("//"),
-            '.' => !out.to_ascii_lowercase().ends_with("www"),
+            '.' => !(out.as_bytes().last_chunk::<3>())
+                .is_some_and(|end| end.eq_ignore_ascii_case(b"www")),
             _ => true,
         };
         match character {

@@ -57,7 +57,7 @@ pub(crate) use naming::CountedRoute;
 pub(crate) use observer::Unobserved;
 pub(crate) use pending::{Ask, Pending};
 pub(crate) use purpose::Purpose;
-pub(crate) use receive::receive;
+pub(crate) use receive::{BodyAhead, receive};
 pub(crate) use resources::{ProcessResources, WorkerResources};
 pub(crate) use services::Services;
 pub(crate) use side::Side;

@@ -168,13 +168,18 @@ struct Asked<'t> {
 impl<'t> Asked<'t> {
     /// `None` if it cannot be read in one way only.
     fn of_query(query: &'t str) -> Option<Self> {
-        if query.len() > OPERATION_BYTES {
+        // Some servers also part names at a semicolon.
+        if query.len() > OPERATION_BYTES || query.contains(';') {
             return None;
         }
         let mut asked = Self::default();
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let slot = match &*decoded(name)? {
+            let name = decoded(name)?;
+            if is_read_by_some(&name) {
+                return None;
+            }
+            let slot = match &*name {
                 "query" => &mut asked.query,
                 "operationName" => &mut asked.operation_name,
                 "documentId" => &mut asked.hash,
@@ -228,6 +233,27 @@ impl<'t> Asked<'t> {
         }
         operation
     }
+}
+
+/// Names in an address by which a document or a part of it is told.
+const NAMES: [&str; 10] = [
+    "query",
+    "operationName",
+    "documentId",
+    "extensions",
+    "id",
+    "doc_id",
+    "docId",
+    "queryId",
+    "query_id",
+    "hash",
+];
+
+/// Whether some servers take a name for one of [`NAMES`] and others do not: in other case, with blanks, or with a bracket
+/// behind it (`query[]`).
+fn is_read_by_some(name: &str) -> bool {
+    let bare = name.split('[').next().unwrap_or_default().trim();
+    !NAMES.contains(&name) && NAMES.iter().any(|known| known.eq_ignore_ascii_case(bare))
 }
 
 /// A part of a query string, decoded as a form. `None` if it is not UTF-8, which servers repair in different ways.

@@ -31,7 +31,8 @@ use parity_comparator::noise::class::{self, Answers, Rechecked};
 use parity_comparator::noise::memory::Memory;
 use parity_comparator::{AnswerPair, Comparator};
 use parity_mirror::{Recheck, RecheckDone, RecheckPlace, RecheckSender, SecondLook};
-use parity_schemas::exchange::{Capture, Exchange};
+use parity_schemas::exchange::{Capture, Exchange, Request};
+use parity_schemas::graphql::{Access, Operation};
 use parity_schemas::recheck::{GroupSummary, RecheckEvent, RecheckSummary, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{Group, Identity};
@@ -397,9 +398,19 @@ impl SecondLooks {
     }
 }
 
-/// Whether a request may be sent again: one that changes nothing by its method, unless its route says otherwise.
+/// Whether a request may be sent again: one that changes nothing by its method, and by its operation if it has one, unless its
+/// route says otherwise.
 fn may_repeat(exchange: &Exchange) -> bool {
-    let method = &exchange.request.method;
-    let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
-    exchange.route.policy().recheck.unwrap_or(safe)
+    let (request, policy) = (&exchange.request, exchange.route.policy());
+    let safe = || {
+        [Method::GET, Method::HEAD, Method::OPTIONS].contains(&request.method)
+            && (!policy.graphql || only_reads(request))
+    };
+    policy.recheck.unwrap_or_else(safe)
+}
+
+/// Whether a GraphQL request changes nothing, as far as its address tells. `shadow = true` also shadows mutations by GET.
+fn only_reads(request: &Request) -> bool {
+    let query = request.target.split_once('?').map(|(_, query)| query);
+    request.body.is_empty() && Operation::of_query(query).access() <= Access::Untold
 }

@@ -243,7 +243,8 @@ fn every_mistake_of_a_rule_is_told_once_with_its_line_and_what_to_write() {
          [[rule]]\nid = \"d\"\ntype = \"uuid\"\n";
     place.write("rules.toml", rules);
     let ended = place.run(&["config", "check", "rules.toml"]);
-    let words = "use one of ignore, accept, unordered, key, tolerance, scale, parts, as, rename, mask";
+    let words =
+        "use one of ignore, accept, unordered, key, tolerance, scale, parts, as, rename, mask";
     let expected = [
         "error: rules.toml:3:1: unknown key `id2` in [[rule]]",
         "  hint: did you mean `id`?",

@@ -282,3 +282,67 @@ fn two_saved_answers_are_compared_as_graphql() {
     let findings = failed.json()["findings"].clone();
     assert_eq!(findings[1]["kind"], "errors", "{findings}");
 }
+
+/// `shadow = true` sends a mutation by GET to the candidate once. Neither service may get it a second time unasked; and what some
+/// servers would read as a mutation is no query.
+#[test]
+fn a_mutation_by_get_is_never_asked_again_and_none_hides_in_an_address_or_a_body() {
+    let answers = |of: &'static str| {
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let log = Arc::clone(&asked);
+        let service = Service::start(move |request: &Request| {
+            log.lock().expect("no panic").push(request.target.clone());
+            Answer::json(json!({"data": of}).to_string())
+        });
+        (service, asked)
+    };
+    let ((legacy, first), (candidate, second)) = (answers("a"), answers("b"));
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[[route]]\nmatch = \"GET /graphql\"\ngraphql = true\nshadow = true\n[[route]]\nmatch = \"GET /other\"\ngraphql = true\n\
+         [[route]]\nmatch = \"POST /other\"\ngraphql = true\nshadow_queries = true\n",
+    );
+    let mirror = place.mirror(
+        &legacy.url(),
+        &candidate.url(),
+        &["--config", "parity.toml"],
+    );
+    mirror.get("/graphql?query=mutation%7Bpay%7D");
+    mirror.get("/graphql?query=%7Borders%7D");
+    let json = [("content-type", "application/json")];
+    send(
+        mirror.address,
+        "GET",
+        "/other",
+        &json,
+        b"{\"query\":\"mutation{pay}\"}",
+    );
+    for target in [
+        "/other?Query=mutation%7Bpay%7D",
+        "/other?a=1;query=mutation%7Bpay%7D",
+    ] {
+        send(
+            mirror.address,
+            "POST",
+            target,
+            &json,
+            b"{\"query\":\"{ a }\"}",
+        );
+    }
+    mirror.settled(5);
+    mirror.stop();
+    let times = |log: &Mutex<Vec<String>>, what: &str| {
+        let log = log.lock().expect("no panic");
+        log.iter().filter(|target| target.contains(what)).count()
+    };
+    for log in [&first, &second] {
+        assert_eq!(times(log, "/graphql?query=mutation"), 1);
+        assert_eq!(
+            times(log, "/graphql?query=%7Borders"),
+            2,
+            "a query is asked again"
+        );
+    }
+    assert_eq!((times(&first, "/other"), times(&second, "/other")), (3, 0));
+}

@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 
 use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence, SetEvidence};
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, RecheckEvidence};
+use parity_schemas::recheck::{RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 
@@ -422,65 +422,6 @@ fn moved(sums: &GroupSums, mirror: Option<&GroupSums>) -> bool {
             || sums.of_class(MismatchClass::Transient) > 0
             || sums.of(RecheckEvidence::LegacyAlone) > 0
     })
-}
-
-impl GroupSums {
-    /// Of no group.
-    fn none(shape: Shape) -> Self {
-        Self {
-            shape,
-            count: 0,
-            classes: ClassCounts::new(),
-            evidence: EvidenceCounts::new(),
-        }
-    }
-
-    fn of_sums(sums: &NoiseSums, shape: Shape) -> Self {
-        Self {
-            shape,
-            count: sums.count,
-            classes: sums.classes.clone(),
-            evidence: sums.evidence.clone(),
-        }
-    }
-
-    /// Those of a group that may be noise, and of its mirror.
-    pub(super) fn of_noise(group: &NoiseGroup, shape: Shape) -> (Self, Option<Self>) {
-        let alone = Self {
-            shape,
-            count: group.count,
-            classes: group.classes.clone(),
-            evidence: group.evidence.clone(),
-        };
-        (alone, Self::of_mirror(group.mirror.as_ref(), shape))
-    }
-
-    /// Those of a family, and of its mirror.
-    pub(super) fn of_family(family: &NoiseFamily, shape: Shape) -> (Self, Option<Self>) {
-        let sums = Self::of_sums(&family.sums, shape);
-        (sums, Self::of_mirror(family.mirror.as_ref(), shape))
-    }
-
-    fn of_mirror(sums: Option<&NoiseSums>, shape: Shape) -> Option<Self> {
-        sums.map(|sums| Self::of_sums(sums, shape.mirrored()))
-    }
-
-    fn into_noise(self) -> NoiseSums {
-        NoiseSums {
-            count: self.count,
-            classes: self.classes,
-            evidence: self.evidence,
-        }
-    }
-
-    fn of_group(group: &GroupEvidence, shape: Shape) -> Self {
-        Self {
-            shape,
-            count: group.count,
-            classes: group.classes.clone(),
-            evidence: group.evidence.clone(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use parity_schemas::evidence::GroupEvidence;
+use parity_schemas::noise::{NoiseFamily, NoiseGroup, NoiseSums};
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::sampling::sample;
@@ -21,6 +23,65 @@ pub struct GroupSums {
     pub classes: BTreeMap<MismatchClass, u64>,
     /// What the rechecks showed. Of [`RecheckEvidence::Targets`], the largest number of a single process.
     pub evidence: EvidenceCounts,
+}
+
+impl GroupSums {
+    /// Of no group.
+    pub(super) fn none(shape: Shape) -> Self {
+        Self {
+            shape,
+            count: 0,
+            classes: ClassCounts::new(),
+            evidence: EvidenceCounts::new(),
+        }
+    }
+
+    fn of_sums(sums: &NoiseSums, shape: Shape) -> Self {
+        Self {
+            shape,
+            count: sums.count,
+            classes: sums.classes.clone(),
+            evidence: sums.evidence.clone(),
+        }
+    }
+
+    /// Those of a group that may be noise, and of its mirror.
+    pub(super) fn of_noise(group: &NoiseGroup, shape: Shape) -> (Self, Option<Self>) {
+        let alone = Self {
+            shape,
+            count: group.count,
+            classes: group.classes.clone(),
+            evidence: group.evidence.clone(),
+        };
+        (alone, Self::of_mirror(group.mirror.as_ref(), shape))
+    }
+
+    /// Those of a family, and of its mirror.
+    pub(super) fn of_family(family: &NoiseFamily, shape: Shape) -> (Self, Option<Self>) {
+        let sums = Self::of_sums(&family.sums, shape);
+        (sums, Self::of_mirror(family.mirror.as_ref(), shape))
+    }
+
+    fn of_mirror(sums: Option<&NoiseSums>, shape: Shape) -> Option<Self> {
+        sums.map(|sums| Self::of_sums(sums, shape.mirrored()))
+    }
+
+    pub(super) fn into_noise(self) -> NoiseSums {
+        NoiseSums {
+            count: self.count,
+            classes: self.classes,
+            evidence: self.evidence,
+        }
+    }
+
+    pub(super) fn of_group(group: &GroupEvidence, shape: Shape) -> Self {
+        Self {
+            shape,
+            count: group.count,
+            classes: group.classes.clone(),
+            evidence: group.evidence.clone(),
+        }
+    }
 }
 
 impl GroupSums {

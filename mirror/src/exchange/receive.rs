@@ -26,19 +26,29 @@ enum Asks {
     InBody,
 }
 
+/// What comes behind the head of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyAhead {
+    None,
+    /// It may be read to know the operation.
+    Readable,
+    /// It is too large for that, or the connection becomes another protocol.
+    Unread,
+}
+
 /// Counts a request as received. Returns also why it must not be shadowed, decided from its head; that of a request whose
-/// operation is in its body is known later. `reads_body` is whether its body may be read for that.
+/// operation is in its body is known later.
 pub(crate) fn receive(
     terms: &Rc<Terms>,
     route: Arc<Route>,
     parts: &request::Parts,
-    reads_body: bool,
+    body: BodyAhead,
 ) -> (Ticket, Option<Reason>) {
     let policy = *route.policy();
     let (method, headers) = (&parts.method, &parts.headers);
     let refusal = |allowed| eligibility::refusal(terms, &policy, allowed, headers);
     let asks = if policy.graphql {
-        asks(method, &parts.uri, headers, reads_body)
+        asks(method, &parts.uri, headers, body)
     } else {
         Asks::Nothing
     };
@@ -61,10 +71,12 @@ pub(crate) fn receive(
     }
 }
 
-fn asks(method: &Method, uri: &Uri, headers: &HeaderMap, reads_body: bool) -> Asks {
+fn asks(method: &Method, uri: &Uri, headers: &HeaderMap, body: BodyAhead) -> Asks {
     match *method {
+        // Some servers take the document from the body of a GET.
+        Method::GET | Method::HEAD if body != BodyAhead::None => Asks::This(Operation::UNKNOWN),
         Method::GET | Method::HEAD => Asks::This(Operation::of_query(uri.query())),
-        Method::POST if reads_body && is_readable(headers) => Asks::InBody,
+        Method::POST if body == BodyAhead::Readable && is_readable(headers) => Asks::InBody,
         Method::POST => Asks::This(Operation::UNKNOWN),
         _ => Asks::Nothing,
     }

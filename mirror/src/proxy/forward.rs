@@ -16,7 +16,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, Pending, RequestHead};
+use crate::exchange::{self, BodyAhead, Pending, RequestHead};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
@@ -104,8 +104,12 @@ async fn answer_to(
     let route = generation.route(&parts.method, parts.uri.path());
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > generation.limits().body as u64;
-    let reads_body = upload.is_some() && !too_large && !wants_upgrade;
-    let (ticket, refusal) = exchange::receive(generation.terms(), route, &parts, reads_body);
+    let body = match upload {
+        None => BodyAhead::None,
+        Some(_) if too_large || wants_upgrade => BodyAhead::Unread,
+        Some(_) => BodyAhead::Readable,
+    };
+    let (ticket, refusal) = exchange::receive(generation.terms(), route, &parts, body);
     let client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
         // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the

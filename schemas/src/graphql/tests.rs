@@ -216,6 +216,11 @@ fn queries_in_the_address() {
         ("", "unknown", Access::Untold),
         ("id=7", "unknown", Access::Untold),
         ("query={a}&id=7", "query", Access::Unknown),
+        // Some servers read the second one.
+        ("query={a}&Query=mutation{b}", "unknown", Access::Unknown),
+        ("query={a}&query[]=mutation{b}", "unknown", Access::Unknown),
+        ("v=1;query=mutation{b}", "unknown", Access::Unknown),
+        ("query={a}&+query=mutation{b}", "unknown", Access::Unknown),
     ] {
         let operation = Operation::of_query(Some(query));
         assert_eq!(
@@ -230,6 +235,8 @@ fn queries_in_the_address() {
         ("v=2", Access::Reads),
         ("operationName=Other", Access::Unknown),
         ("query=mutation{b}", Access::Unknown),
+        ("Query=mutation{b}", Access::Unknown),
+        ("a=1;query=mutation{b}", Access::Unknown),
         ("id=7", Access::Unknown),
     ] {
         assert_eq!(

@@ -1,7 +1,7 @@
 //! What counts and what does not, from counts.
 
 use parity_schemas::evidence::{RouteEvidence, SetEvidence, Window};
-use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence};
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;

@@ -384,7 +384,7 @@ const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migr
      AND toString(run) = ? AND received > 0";
 
 const SELECT_STARTS: &str = "SELECT DISTINCT w.instance AS instance, toUnixTimestamp64Micro(w.started) AS started \
-     FROM watermarks AS w WHERE w.migration = ?";
+     FROM watermarks AS w FINAL WHERE w.migration = ?";
 
 /// For each run, the sums of the tallies between its two times, and the later tallies one by one. A closed tally that seems
 /// to be later, because the clock was set back, is added to the sums by [`StoredTallies::lacks`].
