@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Connection, send};
 use crate::support::process::{Mirror, Place};
 use crate::support::service::{Answer, Request, Service};
+use crate::support::wait_for;
 
 const QUERIES: &str = "[[route]]
 match = \"POST /graphql\"
@@ -331,11 +332,15 @@ fn a_mutation_by_get_is_never_asked_again_and_none_hides_in_an_address_or_a_body
         );
     }
     mirror.settled(5);
-    mirror.stop();
     let times = |log: &Mutex<Vec<String>>, what: &str| {
         let log = log.lock().expect("no panic");
         log.iter().filter(|target| target.contains(what)).count()
     };
+    wait_for("the query to be asked again", || {
+        let asked = [&first, &second].map(|log| times(log, "/graphql?query=%7Borders"));
+        (asked == [2, 2]).then_some(())
+    });
+    mirror.stop();
     for log in [&first, &second] {
         assert_eq!(times(log, "/graphql?query=mutation"), 1);
         assert_eq!(

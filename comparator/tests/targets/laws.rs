@@ -195,7 +195,9 @@ fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
         .map(|finding| {
             let kind = match (finding.kind, swapped) {
                 (Kind::Missing, true) => Kind::Extra,
-                (Kind::Extra, true) => Kind::Missing,
+                (Kind::Extra | Kind::Errors, true) => Kind::Missing,
+                // Errors of the candidate alone are graver, and of the legacy alone just missing.
+                (Kind::Errors, false) => Kind::Extra,
                 (kind, _) => kind,
             };
             let mut sides = [finding.legacy.shown(), finding.candidate.shown()];

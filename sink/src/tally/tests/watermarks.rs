@@ -308,9 +308,8 @@ fn a_run_began_as_long_ago_as_it_has_lasted() {
         only(&snapshot).started.as_micros() - START
     };
     assert_eq!(started(4, 0), 0);
-    for set_by in [3_600_000_000_i64, -65_000_000, 3_600_000_000] {
+    for set_by in [3_600_000_000_i64, -65_000_000, 3_600_000_000, 0] {
         let moved = started(8, set_by);
         assert!((moved - set_by).abs() < 1_000_000, "{moved}");
     }
-    assert_eq!(started(12, 0), 0);
 }
