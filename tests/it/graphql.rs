@@ -304,11 +304,12 @@ fn a_mutation_by_get_is_never_asked_again_and_none_hides_in_an_address_or_a_body
         "[[route]]\nmatch = \"GET /graphql\"\ngraphql = true\nshadow = true\n[[route]]\nmatch = \"GET /other\"\ngraphql = true\n\
          [[route]]\nmatch = \"POST /other\"\ngraphql = true\nshadow_queries = true\n",
     );
-    let mirror = place.mirror(
-        &legacy.url(),
-        &candidate.url(),
-        &["--config", "parity.toml"],
-    );
+    let config = ["--config", "parity.toml"];
+    let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &config, |command| {
+        command
+            .env("PARITY_RECHECK_RATE", "1000")
+            .env("PARITY_RECHECK_DELAY", "1ms")
+    });
     mirror.get("/graphql?query=mutation%7Bpay%7D");
     mirror.get("/graphql?query=%7Borders%7D");
     let json = [("content-type", "application/json")];
