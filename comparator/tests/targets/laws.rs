@@ -194,10 +194,9 @@ fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
         .iter()
         .map(|finding| {
             let kind = match (finding.kind, swapped) {
-                (Kind::Missing, true) => Kind::Extra,
-                (Kind::Extra | Kind::Errors, true) => Kind::Missing,
                 // Errors of the candidate alone are graver, and of the legacy alone just missing.
-                (Kind::Errors, false) => Kind::Extra,
+                (Kind::Missing, true) | (Kind::Errors, false) => Kind::Extra,
+                (Kind::Extra | Kind::Errors, true) => Kind::Missing,
                 (kind, _) => kind,
             };
             let mut sides = [finding.legacy.shown(), finding.candidate.shown()];
