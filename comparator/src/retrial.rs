@@ -42,6 +42,7 @@ pub enum Told {
 
 /// Compares again.
 pub struct Retrial {
+    before: Arc<Rules>,
     after: Arc<Rules>,
     comparators: [Comparator; 2],
     /// As the answers were redacted, with the names of secrets that are built in. `None` if that cannot be known.
@@ -54,8 +55,9 @@ impl Retrial {
         let config = RedactConfig::default();
         let redactor = Redactor::new(&config, stand_ins::KEY, Arc::clone(&before)).ok();
         let comparators =
-            [before, Arc::clone(&after)].map(|rules| Comparator::new(rules, Limits::default()));
+            [&before, &after].map(|rules| Comparator::new(Arc::clone(rules), Limits::default()));
         Self {
+            before,
             after,
             comparators,
             redactor,
@@ -66,7 +68,7 @@ impl Retrial {
     pub fn group(&self, group: &GroupEvidence) -> Option<Told> {
         if self.after.surely_excuse(group) {
             Some(Told::Equal)
-        } else if self.after.may_reach(group) {
+        } else if self.after.may_reach(&self.before, group) {
             None
         } else {
             Some(Told::Differs)
