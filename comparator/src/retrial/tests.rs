@@ -420,3 +420,42 @@ fn what_is_hidden_for_its_own_form_may_be_a_card_or_a_key_of_several_words() {
     let any = "path=\"\"\naction=\"parts\"\npattern='(?s)with (.*) in 95'";
     assert_eq!(told_of(any, &mismatch), Told::Equal);
 }
+
+#[test]
+fn what_rules_that_hold_on_left_different_is_beyond_new_ones_elsewhere() {
+    let near = "[[rule]]\nid=\"n\"\npath=\"/x\"\naction=\"tolerance\"\nabsolute=\"1\"\n";
+    let wide = near.replace("\"1\"", "\"5\"").replace("\"n\"", "\"w\"");
+    let elsewhere = "[[rule]]\nid=\"e\"\npath=\"/y\"\naction=\"ignore\"\n";
+    let any_order = "[[rule]]\nid=\"o\"\npath=\"/y\"\naction=\"unordered\"\n";
+    let mismatch = redacted("application/json", r#"{"x":1}"#, r#"{"x":9}"#);
+    let finding = &mismatch.findings[0];
+    let group = GroupEvidence {
+        route: "GET /a".to_owned(),
+        group: parity_schemas::tally::Group {
+            fingerprint: finding.fingerprint.clone(),
+            part: finding.part,
+            pattern: finding.pattern.clone(),
+            kind: finding.kind,
+            ..parity_schemas::tally::Group::default()
+        },
+        count: 1,
+        classes: std::collections::BTreeMap::new(),
+        evidence: std::collections::BTreeMap::new(),
+        last_seen: Timestamp::default(),
+    };
+    let join = |texts: &[&str]| texts.concat();
+    for (before, after, expected) in [
+        (join(&[near]), join(&[near, elsewhere]), Some(Told::Differs)),
+        (join(&[near]), join(&[elsewhere, near]), Some(Told::Differs)),
+        (join(&[near]), join(&[near]), Some(Told::Differs)),
+        (join(&[near]), wide.clone(), None),
+        (join(&[near]), join(&[near, &wide]), None),
+        // Where rules were removed, or some pair values, all of them are looked at.
+        (join(&[near, elsewhere]), join(&[near]), None),
+        (join(&[near]), join(&[near, any_order]), None),
+        (String::new(), join(&[near]), None),
+    ] {
+        let retrial = Retrial::new(rules(&before), rules(&after));
+        assert_eq!(retrial.group(&group), expected, "{before} to {after}");
+    }
+}
