@@ -186,7 +186,7 @@ fn is_around_hashes(finding: &RecordedFinding, sample: &Sample) -> bool {
             let after = value.get(span.end..).unwrap_or_default();
             let is_all = before.is_empty() && after.is_empty();
             let is_string = before.ends_with('"') && !before.ends_with("\\\"");
-            !is_all && !(is_string && after.starts_with('"'))
+            !(is_all || (is_string && after.starts_with('"')))
         })
     })
 }

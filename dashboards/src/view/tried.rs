@@ -85,20 +85,16 @@ pub fn tried(
         } else {
             retrial.group(counted)
         };
-        match told {
-            Some(told) => {
-                tried.is_certain = true;
-                tried.fate = fate(told);
-            }
-            None => {
-                let mut tell = |example: &Mismatch| match retrial
-                    .example(example, &counted.group.fingerprint)
-                {
-                    _ if !knows_former => Told::CannotTell(Untold::FormerRules),
-                    told => told,
-                };
-                examples.compare(counted, &mut tried, &mut seen, &mut tell)?;
-            }
+        if let Some(told) = told {
+            tried.is_certain = true;
+            tried.fate = fate(told);
+        } else {
+            let fingerprint = &counted.group.fingerprint;
+            let mut tell = |example: &Mismatch| match retrial.example(example, fingerprint) {
+                _ if !knows_former => Told::CannotTell(Untold::FormerRules),
+                told => told,
+            };
+            examples.compare(counted, &mut tried, &mut seen, &mut tell)?;
         }
         trial.groups.push(tried);
     }
