@@ -2,8 +2,8 @@
 //!
 //! A rule that excuses a group as a whole, by place, kind and explanation, needs no values. Where that is not enough, the stored
 //! answers of an example are compared again, under both rules. They are redacted, so they prove something only if the rules that
-//! the difference was found by find it in them once more, and if neither value is a hash. Everything else is not known, and who
-//! decides on this counts it as a difference.
+//! the difference was found by find it in them once more. Where a hash stands in a text that is compared, what it stands for is
+//! tried by values of many forms ([`stand_ins`]): only what holds for all of them is said. Everything else is not known.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,16 +13,21 @@ use http::header::CONTENT_TYPE;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldValue;
-use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
-use parity_schemas::verdict::{Finding, Verdict};
+use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage, Sample};
+use parity_schemas::side::CUT_MARK;
+use parity_schemas::trial::Untold;
+use parity_schemas::verdict::{Finding, Part, Verdict};
 
 use crate::media::{BodyKind, Declared};
 use crate::message::read_answer;
+use crate::redact::{RedactConfig, Redactor};
 use crate::rules::Rules;
 use crate::{AnswerPair, Comparator, Comparison, Limits};
 
-/// What a redacted value begins with, wherever it stands in a text.
-const HASHED: &str = "hmac:";
+use self::stand_ins::HASHED;
+
+mod hidden;
+mod stand_ins;
 
 /// What is known of a difference under other rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,32 +36,42 @@ pub enum Told {
     Equal,
     /// It still is one.
     Differs,
-    /// The record does not say.
-    CannotTell,
+    /// The record does not say, for this reason.
+    CannotTell(Untold),
 }
 
 /// Compares again.
 pub struct Retrial {
+    before: Arc<Rules>,
     after: Arc<Rules>,
     comparators: [Comparator; 2],
+    /// As the answers were redacted, with the names of secrets that are built in. `None` if that cannot be known.
+    redactor: Option<Redactor>,
 }
 
 impl Retrial {
     /// From some rules to others.
     pub fn new(before: Arc<Rules>, after: Arc<Rules>) -> Self {
+        let config = RedactConfig::default();
+        let redactor = Redactor::new(&config, stand_ins::KEY, Arc::clone(&before)).ok();
         let comparators =
-            [before, Arc::clone(&after)].map(|rules| Comparator::new(rules, Limits::default()));
-        Self { after, comparators }
+            [&before, &after].map(|rules| Comparator::new(Arc::clone(rules), Limits::default()));
+        Self {
+            before,
+            after,
+            comparators,
+            redactor,
+        }
     }
 
-    /// What follows for a group from its place, kind and explanation, whatever its values are.
-    pub fn group(&self, group: &GroupEvidence) -> Told {
+    /// What follows for a group from its place, kind and explanation, whatever its values are; `None` if they decide.
+    pub fn group(&self, group: &GroupEvidence) -> Option<Told> {
         if self.after.surely_excuse(group) {
-            Told::Equal
-        } else if self.after.may_reach(group) {
-            Told::CannotTell
+            Some(Told::Equal)
+        } else if self.after.may_reach(&self.before, group) {
+            None
         } else {
-            Told::Differs
+            Some(Told::Differs)
         }
     }
 
@@ -66,51 +81,54 @@ impl Retrial {
         let findings: Vec<&RecordedFinding> = findings
             .filter(|finding| finding.fingerprint == fingerprint)
             .collect();
-        let hashed = |value: &Option<String>| value.as_deref().is_some_and(|v| v.contains(HASHED));
-        let is_hidden = |finding: &&RecordedFinding| {
-            hashed(&finding.legacy) || hashed(&finding.candidate) || finding.path.contains('*')
+        let Some(sample) = &mismatch.sample else {
+            return Told::CannotTell(Untold::NotStored);
         };
-        if findings.is_empty() || mismatch.findings_cut || findings.iter().any(is_hidden) {
-            return Told::CannotTell;
+        if findings.is_empty()
+            || mismatch.findings_cut
+            || sample.legacy.body_cut
+            || sample.candidate.body_cut
+        {
+            return Told::CannotTell(Untold::Cut);
         }
-        let Some([before, after]) = self.compared(mismatch) else {
-            return Told::CannotTell;
+        if findings.iter().any(|finding| finding.path.contains('*')) {
+            return Told::CannotTell(Untold::Hashed);
+        }
+        let hidden = findings.iter().filter(|one| is_in_doubt(one, sample));
+        let hidden: Vec<&RecordedFinding> = hidden.copied().collect();
+        if hidden.is_empty() {
+            self.compared_again(mismatch, sample, &findings)
+        } else if hidden.iter().all(|one| is_around_hashes(one, sample)) {
+            self.whatever_is_hidden(mismatch, sample, &findings)
+        } else {
+            Told::CannotTell(Untold::Hashed)
+        }
+    }
+
+    /// What two answers say, which may be those of a sample.
+    fn compared_again(
+        &mut self,
+        mismatch: &Mismatch,
+        answers: &Sample,
+        findings: &[&RecordedFinding],
+    ) -> Told {
+        let Some([before, after]) = self.compared(mismatch, answers) else {
+            return Told::CannotTell(Untold::NotCompared);
         };
         let is_found = |finding: &&RecordedFinding| {
             let mut found = before.findings.iter();
             found.any(|found| found.explanation == finding.explanation && is_at(found, finding))
         };
         if !findings.iter().all(is_found) {
-            return Told::CannotTell;
+            return Told::CannotTell(Untold::NotFoundAgain);
         }
-        let is_left = |finding: &&RecordedFinding| {
-            let mut found = after.findings.iter();
-            found.any(|found| {
-                let below = found.path.strip_prefix(&*finding.path);
-                found.part == finding.part
-                    && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-            })
-        };
-        match after.verdict {
-            _ if findings.iter().any(is_left) => Told::Differs,
-            Verdict::NotCompared(_) => Told::CannotTell,
-            _ if after.is_complete() => Told::Equal,
-            _ => Told::CannotTell,
-        }
+        left(&after, findings)
     }
 
-    /// The stored answers, compared under both rules; `None` if they are not stored whole.
-    fn compared(&mut self, mismatch: &Mismatch) -> Option<[Comparison; 2]> {
-        let sample = mismatch.sample.as_ref()?;
+    /// Answers as they are recorded, compared under both rules; `None` if they are no answers.
+    fn compared(&mut self, mismatch: &Mismatch, answers: &Sample) -> Option<[Comparison; 2]> {
         let method = Method::from_bytes(mismatch.method.as_bytes()).ok()?;
-        let mut legacy = answer(mismatch.legacy_status, &sample.legacy)?;
-        let mut candidate = answer(mismatch.candidate_status, &sample.candidate)?;
-        if are_recorded_as_json(&legacy, &candidate) {
-            // Without a type they are compared as what they are.
-            for answer in [&mut legacy, &mut candidate] {
-                answer.headers = answer.headers.partition(|name| *name != CONTENT_TYPE).0;
-            }
-        }
+        let [legacy, candidate] = captured(mismatch, answers)?;
         Some(self.comparators.each_mut().map(|comparator| {
             comparator.explain_answers(AnswerPair {
                 route: &mismatch.route,
@@ -123,6 +141,72 @@ impl Retrial {
             })
         }))
     }
+}
+
+/// What is left of findings.
+fn left(after: &Comparison, findings: &[&RecordedFinding]) -> Told {
+    let is_left = |finding: &&RecordedFinding| {
+        let mut found = after.findings.iter();
+        found.any(|found| {
+            let below = found.path.strip_prefix(&*finding.path);
+            found.part == finding.part
+                && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        })
+    };
+    match after.verdict {
+        _ if findings.iter().any(is_left) => Told::Differs,
+        Verdict::NotCompared(_) => Told::CannotTell(Untold::NotCompared),
+        _ if after.is_complete() => Told::Equal,
+        _ => Told::CannotTell(Untold::NotCompared),
+    }
+}
+
+/// Whether a hash may be in what a finding is about. A finding of a whole text shows its first lines, and of a long value the
+/// begin: then a hash may be anywhere in the answers.
+fn is_in_doubt(finding: &RecordedFinding, sample: &Sample) -> bool {
+    let sides = [&finding.legacy, &finding.candidate];
+    let any = |has: fn(&str) -> bool| sides.iter().any(|side| side.as_deref().is_some_and(has));
+    let is_part = finding.part == Part::Body
+        && (finding.path.is_empty() || any(|value| value.ends_with(CUT_MARK)));
+    let bodies = [&sample.legacy.body, &sample.candidate.body];
+    any(|value| value.contains(HASHED)) || (is_part && bodies.iter().any(|it| it.contains(HASHED)))
+}
+
+/// Whether each hash is a part of a text. Where a hash is all of a value in JSON, it may stand for a value of any type.
+fn is_around_hashes(finding: &RecordedFinding, sample: &Sample) -> bool {
+    let bodies = [&sample.legacy.body, &sample.candidate.body];
+    if finding.part != Part::Body || !bodies.iter().any(|body| is_json(body)) {
+        return finding.part == Part::Body;
+    }
+    let sides = [&finding.legacy, &finding.candidate];
+    sides.iter().all(|side| {
+        let value = side.as_deref().unwrap_or_default();
+        stand_ins::hashes(value).iter().all(|span| {
+            let before = value.get(..span.start).unwrap_or_default();
+            let after = value.get(span.end..).unwrap_or_default();
+            let is_all = before.is_empty() && after.is_empty();
+            let is_string = before.ends_with('"') && !before.ends_with("\\\"");
+            !(is_all || (is_string && after.starts_with('"')))
+        })
+    })
+}
+
+/// Whether a body is recorded as JSON, or at least begins like it.
+fn is_json(body: &str) -> bool {
+    body.trim_start().starts_with(['{', '[', '"'])
+}
+
+/// The recorded answers as they were captured; `None` if they cannot have been.
+fn captured(mismatch: &Mismatch, answers: &Sample) -> Option<[Capture; 2]> {
+    let mut legacy = answer(mismatch.legacy_status, &answers.legacy)?;
+    let mut candidate = answer(mismatch.candidate_status, &answers.candidate)?;
+    if are_recorded_as_json(&legacy, &candidate) {
+        // Without a type they are compared as what they are.
+        for answer in [&mut legacy, &mut candidate] {
+            answer.headers = answer.headers.partition(|name| *name != CONTENT_TYPE).0;
+        }
+    }
+    Some([legacy, candidate])
 }
 
 /// Whether two tables, or two answers in XML, were recorded as the JSON that they were compared as. Neither begins like it.
@@ -147,9 +231,6 @@ fn is_at(found: &Finding, finding: &RecordedFinding) -> bool {
 
 /// A recorded answer as one that was captured. Its body was recorded decoded.
 fn answer(status: u16, message: &RecordedMessage) -> Option<Capture> {
-    if message.body_cut {
-        return None;
-    }
     let mut text = format!("HTTP/1.1 {status} Recorded\r\n");
     for (name, value) in &message.headers {
         let is_of_transport = matches!(

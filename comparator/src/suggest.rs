@@ -318,7 +318,7 @@ impl Work<'_> {
         let is_reached = |index: &usize| {
             let group = &self.seen[*index].group;
             let by_name = group.explanation.is_some() && group.explanation == draft.explanation;
-            by_name && rules.may_reach(&self.counted[*index])
+            by_name && rules.may_reach(&Rules::default(), &self.counted[*index])
         };
         if self.refused.iter().any(is_reached) {
             return None;

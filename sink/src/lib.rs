@@ -26,7 +26,9 @@ pub mod write;
 pub use clickhouse::schema::{Applied, apply_schema};
 pub use consume::{Sink, SinkError, SinkHandle, SinkHealth, SinkOptions, SinkReport, Stopper};
 pub use error::StoreError;
-pub use read::{Found, Known, MismatchFilter, Reader, Selection};
+pub use read::{
+    AnsweredFilter, Examples, Found, Known, MAX_EXAMPLES, MismatchFilter, Reader, Selection,
+};
 pub use store::{
     ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,
     StoreConfig,

@@ -3,6 +3,7 @@
 //! Each store fetches rows, and `assemble` builds the report from them. So a query has the same result on every store,
 //! and order and rounding are decided in one place. Reading never creates or changes anything.
 
+mod answered;
 mod assemble;
 mod carry;
 mod charged;
@@ -29,10 +30,12 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
+pub use self::answered::{AnsweredFilter, Examples, MAX_EXAMPLES};
 pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
 
+use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
@@ -155,6 +158,13 @@ trait RecordReader: Send {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError>;
+    fn list_answered(
+        &self,
+        filter: &AnsweredFilter,
+        fingerprints: &[String],
+        chosen: &mut Chosen<'_>,
+    ) -> Result<(), StoreError>;
+    fn answered(&self, filter: &AnsweredFilter, ids: &[Uuid]) -> Result<Vec<Mismatch>, StoreError>;
 }
 
 impl Reader {
@@ -276,5 +286,32 @@ impl Reader {
     ) -> Result<Vec<Mismatch>, StoreError> {
         // One more than the most, so that a caller can see whether there is a next page.
         self.store.mismatches(filter, limit.min(MAX_MISMATCHES + 1))
+    }
+
+    /// Up to `each` mismatches of each of these groups whose answers are stored, spread over all that have them.
+    pub fn examples(
+        &self,
+        filter: &AnsweredFilter,
+        fingerprints: &[String],
+        each: usize,
+    ) -> Result<Examples, StoreError> {
+        let mut chosen = Chosen::of(fingerprints, each);
+        if !fingerprints.is_empty() {
+            self.store
+                .list_answered(filter, fingerprints, &mut chosen)?;
+        }
+        Ok(chosen.finish())
+    }
+
+    /// Mismatches by their ids, as [`Reader::examples`] names them; without those that retention has removed since.
+    pub fn answered(
+        &self,
+        filter: &AnsweredFilter,
+        ids: &[Uuid],
+    ) -> Result<Vec<Mismatch>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.store.answered(filter, ids)
     }
 }

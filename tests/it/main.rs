@@ -19,6 +19,7 @@ mod command_gate_left_out;
 mod command_report;
 mod command_rules;
 mod command_suggest;
+mod command_trial;
 mod configuration;
 mod configuration_mistakes;
 mod configuration_refused;

@@ -2,12 +2,19 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::record::Sample;
+use parity_schemas::exchange::{Body, ByteHold, Exchange, Origin, Request};
+use parity_schemas::fields::FieldLines;
+use parity_schemas::route::Route;
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Side;
+use uuid::Uuid;
 
 use super::*;
+use crate::redact::RecordContext;
 use crate::rules::config::parse;
+
+mod hidden;
 
 fn rules(text: &str) -> Arc<Rules> {
     let rules = parse(text).expect("TOML");
@@ -43,7 +50,8 @@ fn recorded(legacy: &str, candidate: &str) -> Mismatch {
     };
     let none = rules("");
     let mut retrial = Retrial::new(Arc::clone(&none), none);
-    let [found, _] = retrial.compared(&mismatch).expect("it is stored whole");
+    let sample = mismatch.sample.clone().expect("a sample");
+    let [found, _] = retrial.compared(&mismatch, &sample).expect("answers");
     let shown = |side: &Side| side.shown().map(Cow::into_owned);
     mismatch.findings = found
         .findings
@@ -107,14 +115,14 @@ fn examples_are_told_by_their_values_and_not_at_all_where_these_are_missing() {
             r#"{"x":"in hmac:aa ms"}"#,
             r#"{"x":"in hmac:bb ms"}"#,
             "/x",
-            Told::CannotTell,
+            Told::CannotTell(Untold::Hashed),
         ),
         (
             near,
             r#"{"x":1}"#,
             r#"{"x":2}"#,
             "/no-such",
-            Told::CannotTell,
+            Told::CannotTell(Untold::Cut),
         ),
     ] {
         let mismatch = recorded(legacy, candidate);
@@ -144,8 +152,108 @@ fn examples_are_told_by_their_values_and_not_at_all_where_these_are_missing() {
             .legacy
             .headers
             .push(("x-a".to_owned(), "1\r\n\r\n{}".to_owned()));
-        for unknown in [cut, without, more, other, split] {
-            assert_eq!(told(&unknown), Told::CannotTell, "{rule} {path}");
+        for (unknown, why) in [
+            (cut, Untold::Cut),
+            (without, Untold::NotStored),
+            (more, Untold::Cut),
+            (other, Untold::NotFoundAgain),
+            (split, Untold::NotCompared),
+        ] {
+            let told = told(&unknown);
+            if expected == Told::CannotTell(Untold::Hashed)
+                || expected == Told::CannotTell(Untold::Cut)
+            {
+                assert!(matches!(told, Told::CannotTell(_)), "{rule} {path}");
+            } else {
+                assert_eq!(told, Told::CannotTell(why), "{rule} {path}");
+            }
         }
+    }
+}
+
+const KEY: &[u8] = b"the key of the operator, not ours";
+
+/// What a mirror records of two answers.
+fn redacted(media_type: &str, legacy: &str, candidate: &str) -> Mismatch {
+    let none = rules("");
+    let redactor = Redactor::new(&RedactConfig::default(), KEY, Arc::clone(&none));
+    let redactor = redactor.expect("a redactor");
+    let answer = |body: &str| {
+        let message = RecordedMessage {
+            headers: vec![("content-type".to_owned(), media_type.to_owned())],
+            body: body.to_owned(),
+            body_bytes: 0,
+            body_cut: false,
+        };
+        super::answer(200, &message).expect("an answer")
+    };
+    let exchange = Exchange {
+        time: Timestamp::default(),
+        route: Arc::new(Route::new("GET /a")),
+        request: Request {
+            method: Method::GET,
+            target: "/a".into(),
+            headers: FieldLines::default(),
+            body: Body::default(),
+            origin: Origin::default(),
+        },
+        legacy: answer(legacy),
+        candidate: answer(candidate),
+        hold: ByteHold::default(),
+    };
+    let compared = Comparator::new(none, Limits::default()).compare(&exchange);
+    let context = RecordContext {
+        id: Uuid::nil(),
+        identity: &Identity::default(),
+        instance: "",
+    };
+    redactor
+        .mismatch(&exchange, &compared, &context, |_| true)
+        .1
+}
+
+/// What is told of the first difference by one rule with these keys.
+fn told_of(keys: &str, mismatch: &Mismatch) -> Told {
+    let rule = format!("[[rule]]\nid=\"r\"\n{keys}\n");
+    let fingerprint = mismatch.fingerprints.first().expect("a difference");
+    Retrial::new(rules(""), rules(&rule)).example(mismatch, fingerprint)
+}
+
+#[test]
+fn what_rules_that_hold_on_left_different_is_beyond_new_ones_elsewhere() {
+    let near = "[[rule]]\nid=\"n\"\npath=\"/x\"\naction=\"tolerance\"\nabsolute=\"1\"\n";
+    let wide = near.replace("\"1\"", "\"5\"").replace("\"n\"", "\"w\"");
+    let elsewhere = "[[rule]]\nid=\"e\"\npath=\"/y\"\naction=\"ignore\"\n";
+    let any_order = "[[rule]]\nid=\"o\"\npath=\"/y\"\naction=\"unordered\"\n";
+    let mismatch = redacted("application/json", r#"{"x":1}"#, r#"{"x":9}"#);
+    let finding = &mismatch.findings[0];
+    let group = GroupEvidence {
+        route: "GET /a".to_owned(),
+        group: parity_schemas::tally::Group {
+            fingerprint: finding.fingerprint.clone(),
+            part: finding.part,
+            pattern: finding.pattern.clone(),
+            kind: finding.kind,
+            ..parity_schemas::tally::Group::default()
+        },
+        count: 1,
+        classes: std::collections::BTreeMap::new(),
+        evidence: std::collections::BTreeMap::new(),
+        last_seen: Timestamp::default(),
+    };
+    let join = |texts: &[&str]| texts.concat();
+    for (before, after, expected) in [
+        (join(&[near]), join(&[near, elsewhere]), Some(Told::Differs)),
+        (join(&[near]), join(&[elsewhere, near]), Some(Told::Differs)),
+        (join(&[near]), join(&[near]), Some(Told::Differs)),
+        (join(&[near]), wide.clone(), None),
+        (join(&[near]), join(&[near, &wide]), None),
+        // Where rules were removed, or some pair values, all of them are looked at.
+        (join(&[near, elsewhere]), join(&[near]), None),
+        (join(&[near]), join(&[near, any_order]), None),
+        (String::new(), join(&[near]), None),
+    ] {
+        let retrial = Retrial::new(rules(&before), rules(&after));
+        assert_eq!(retrial.group(&group), expected, "{before} to {after}");
     }
 }

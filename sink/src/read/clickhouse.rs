@@ -7,6 +7,7 @@
 //! Groups and sets are read before tallies, because there is no transaction over both. So a report may show a mismatch in
 //! the counts before its group, but never a group without its counts.
 
+mod answered;
 mod decisions;
 mod forms;
 mod mismatches;
@@ -29,6 +30,7 @@ use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::replicas::{ORIGIN, Replicas, SETTINGS};
+use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::nothing;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
@@ -295,6 +297,19 @@ impl RecordReader for ClickHouseReader {
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
         self.list_mismatches(filter, limit)
+    }
+
+    fn list_answered(
+        &self,
+        filter: &AnsweredFilter,
+        fingerprints: &[String],
+        chosen: &mut Chosen<'_>,
+    ) -> Result<(), StoreError> {
+        self.list_with_answers(filter, fingerprints, chosen)
+    }
+
+    fn answered(&self, filter: &AnsweredFilter, ids: &[Uuid]) -> Result<Vec<Mismatch>, StoreError> {
+        self.with_answers(filter, ids)
     }
 }
 

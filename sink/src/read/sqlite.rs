@@ -2,6 +2,7 @@
 //!
 //! A report is read in one transaction, so that its tallies and groups are consistent while a mirror writes.
 
+mod answered;
 mod decisions;
 mod fields;
 mod forms;
@@ -23,6 +24,7 @@ use uuid::Uuid;
 
 use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
+use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
@@ -165,6 +167,19 @@ impl RecordReader for SqliteReader {
             filter.class.map(MismatchClass::as_str)
         ];
         self.rows(&sql, values, "mismatches", mismatch)
+    }
+
+    fn list_answered(
+        &self,
+        filter: &AnsweredFilter,
+        _fingerprints: &[String],
+        chosen: &mut Chosen<'_>,
+    ) -> Result<(), StoreError> {
+        self.list_with_answers(filter, chosen)
+    }
+
+    fn answered(&self, filter: &AnsweredFilter, ids: &[Uuid]) -> Result<Vec<Mismatch>, StoreError> {
+        self.with_answers(filter, ids)
     }
 }
 

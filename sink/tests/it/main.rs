@@ -1,5 +1,6 @@
 //! The sink against real files, real threads and real processes that are killed.
 
+mod answered;
 mod carried;
 mod classes;
 mod clickhouse;

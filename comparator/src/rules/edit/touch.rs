@@ -112,8 +112,25 @@ impl Rules {
         self.all.iter().any(|rule| excuses(&rule))
     }
 
-    /// Whether one of the rules may make a finding of a group equal.
-    pub(crate) fn may_reach(&self, group: &GroupEvidence) -> bool {
+    /// Whether one of the rules may make a finding of a group equal that was found under the former ones. What a former rule
+    /// left different it still does, if all of these hold on as they were and no rule decides which values meet each other.
+    pub(crate) fn may_reach(&self, former: &Self, group: &GroupEvidence) -> bool {
+        let is_former = |rule: &Rule| former.all.iter().any(|other| other.says(rule));
+        let kept = || self.all.iter().filter(|rule| is_former(rule));
+        let all_kept = former.all.len() == kept().count()
+            && former
+                .all
+                .iter()
+                .zip(kept())
+                .all(|(one, two)| one.says(two));
+        let pairs = self.all.iter().any(|rule| {
+            let is_pairing = matches!(
+                rule.action,
+                Action::Unordered | Action::Key(_) | Action::Rename(_)
+            );
+            is_pairing || rule.accepts_renamed() || rule.accepts_absence()
+        });
+        let holds_on = all_kept && !pairs;
         let may = |rule: &Rule| {
             let of_route = rule.is_for(&group.route)
                 || group.route == OTHER
@@ -123,7 +140,11 @@ impl Rules {
                     .is_some_and(|own| means(&group.route, own));
             of_route && (rule.may_touch(group, true, true) || rule.may_pair_anew(group))
         };
-        self.all.iter().any(may)
+        let mut new = self
+            .all
+            .iter()
+            .filter(|rule| !(holds_on && is_former(rule)));
+        new.any(may)
     }
 }
 
