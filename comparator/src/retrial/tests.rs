@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
 use parity_schemas::record::Sample;
+use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Side;
 
@@ -147,5 +149,31 @@ fn examples_are_told_by_their_values_and_not_at_all_where_these_are_missing() {
         for unknown in [cut, without, more, other, split] {
             assert_eq!(told(&unknown), Told::CannotTell, "{rule} {path}");
         }
+    }
+}
+
+/// A rule for the field of a form is one for the name in its disposition, too.
+#[test]
+fn a_name_in_a_form_may_be_renamed_by_the_rule_for_its_field() {
+    let rule = "[[rule]]\nid=\"f\"\npath=\"/*/text/a\"\naction=\"rename\"\nto=\"b\"\n";
+    let retrial = Retrial::new(rules(""), rules(rule));
+    for (pattern, expected) in [
+        ("/*/part-headers/content-disposition", Told::CannotTell),
+        ("/*/text/b", Told::CannotTell),
+        ("/*/part-headers/content-type", Told::Differs),
+        ("/*/text/c", Told::Differs),
+    ] {
+        let group = GroupEvidence {
+            route: "GET /a".to_owned(),
+            group: Group {
+                pattern: pattern.to_owned(),
+                ..Group::default()
+            },
+            count: 1,
+            classes: ClassCounts::default(),
+            evidence: EvidenceCounts::default(),
+            last_seen: Timestamp::default(),
+        };
+        assert_eq!(retrial.group(&group), expected, "{pattern}");
     }
 }
