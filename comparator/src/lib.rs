@@ -43,6 +43,7 @@ pub mod message;
 mod multipart;
 pub mod noise;
 mod notation;
+mod part_keys;
 pub mod redact;
 pub mod retrial;
 pub mod rules;

@@ -9,15 +9,19 @@
 //! paths show the name, and redaction finds secret names in the usual way.
 
 mod disposition;
+mod renamed;
 
 use http::header::CONTENT_LENGTH;
+use parity_schemas::fields::FieldLines;
 
 use crate::collect::digest;
 use crate::media::{BodyKind, Declared};
 use crate::message::read_fields;
 use crate::notation::string;
+use crate::part_keys::{DIGEST, HEADERS, JSON, TEXT};
 use disposition::field_names;
 pub(crate) use disposition::is_readable;
+pub(crate) use renamed::{pair, restore};
 
 /// Most parts of one body; more are an attack, and each costs memory.
 const MAX_PARTS: usize = 10_000;
@@ -31,33 +35,53 @@ const NOT_CLOSED: &str = "the closing boundary of a multipart body is missing";
 const NO_HEADER: &str = "the header of a part is no header";
 const MANY_NAMES: &str = "a part with more names than are followed";
 
-/// The key of the header fields of a part.
-pub(crate) const HEADERS: &str = "part-headers";
-/// The key of a body that is JSON.
-const JSON: &str = "json";
-/// The key of a body that is text.
-pub(crate) const TEXT: &str = "text";
-/// The key of the hash of a body.
-pub(crate) const DIGEST: &str = "sha256";
+/// One part of a body.
+pub(crate) struct Part<'a> {
+    fields: FieldLines,
+    content: &'a [u8],
+    names: Vec<String>,
+    /// The fields that it is compared with, if they are not these.
+    compared_as: Option<FieldLines>,
+}
 
-/// The parts as one JSON array of objects; the error tells what is wrong.
-pub(crate) fn to_json(
-    body: &[u8],
+/// The parts of a body; the error tells what is wrong.
+pub(crate) fn read<'a>(
+    body: &'a [u8],
     boundary: Option<&str>,
-    is_json: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<Vec<u8>, &'static str> {
+) -> Result<Vec<Part<'a>>, &'static str> {
     let boundary = boundary
         .filter(|boundary| !boundary.is_empty())
         .ok_or(NO_BOUNDARY)?;
+    let parts = parts(body, boundary.as_bytes())?;
+    parts.into_iter().map(Part::read).collect()
+}
+
+/// The parts as one JSON array of objects, as they are compared.
+pub(crate) fn to_json(parts: &[Part<'_>], is_json: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
+    listed(parts, is_json, |part| {
+        part.compared_as.as_ref().unwrap_or(&part.fields)
+    })
+}
+
+/// The same, as they were sent.
+fn as_sent(parts: &[Part<'_>], is_json: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
+    listed(parts, is_json, |part| &part.fields)
+}
+
+fn listed<'p>(
+    parts: &'p [Part<'p>],
+    is_json: &mut dyn FnMut(&[u8]) -> bool,
+    fields: impl Fn(&'p Part<'p>) -> &'p FieldLines,
+) -> Vec<u8> {
     let mut out = vec![b'['];
-    for (index, part) in parts(body, boundary.as_bytes())?.into_iter().enumerate() {
+    for (index, part) in parts.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        write(part, is_json, &mut out)?;
+        part.write(fields(part), is_json, &mut out);
     }
     out.push(b']');
-    Ok(out)
+    out
 }
 
 /// The bytes between the boundary lines; those before the first and after the last are ignored.
@@ -95,58 +119,70 @@ fn parts<'a>(body: &'a [u8], boundary: &[u8]) -> Result<Vec<&'a [u8]>, &'static 
     Err(NOT_CLOSED)
 }
 
-fn write(
-    part: &[u8],
-    is_json: &mut dyn FnMut(&[u8]) -> bool,
-    out: &mut Vec<u8>,
-) -> Result<(), &'static str> {
-    let (fields, content) = read_fields(part).map_err(|_| NO_HEADER)?;
-    // The length follows from the body.
-    let (_, fields) = fields.partition(|name| name == CONTENT_LENGTH);
-    out.push(b'{');
-    string::quote(HEADERS, out);
-    out.extend_from_slice(b":{");
-    for (index, lines) in fields
-        .sorted()
-        .chunk_by(|one, two| one.0 == two.0)
-        .enumerate()
-    {
-        if index > 0 {
-            out.push(b',');
+impl<'a> Part<'a> {
+    fn read(part: &'a [u8]) -> Result<Self, &'static str> {
+        let (fields, content) = read_fields(part).map_err(|_| NO_HEADER)?;
+        // The length follows from the body.
+        let (_, fields) = fields.partition(|name| name == CONTENT_LENGTH);
+        let names = field_names(&fields);
+        if names.len() > MAX_NAMES {
+            return Err(MANY_NAMES);
         }
-        string::quote(lines[0].0.as_str(), out);
-        out.push(b':');
-        let values: Vec<_> = lines.iter().map(|(_, value)| value.as_bytes()).collect();
-        header_value(&values.join(&b", "[..]), out);
+        Ok(Self {
+            fields,
+            content,
+            names,
+            compared_as: None,
+        })
     }
-    out.extend_from_slice(b"},");
-    let names = field_names(&fields);
-    if names.len() > MAX_NAMES {
-        return Err(MANY_NAMES);
-    }
-    let kind = Declared::of(&fields).kind;
-    let text = std::str::from_utf8(content);
-    let key = match text {
-        // Bytes of a binary type may be valid text by chance.
-        Ok(_) if kind == Some(BodyKind::Bytes) => DIGEST,
-        Ok(_) if kind == Some(BodyKind::Json) && is_json(content) => JSON,
-        Ok(_) => TEXT,
-        Err(_) => DIGEST,
-    };
-    string::quote(key, out);
-    out.push(b':');
-    for name in &names {
+
+    fn write(
+        &self,
+        fields: &FieldLines,
+        is_json: &mut dyn FnMut(&[u8]) -> bool,
+        out: &mut Vec<u8>,
+    ) {
+        let Self { content, names, .. } = self;
         out.push(b'{');
-        string::quote(name, out);
+        string::quote(HEADERS, out);
+        out.extend_from_slice(b":{");
+        for (index, lines) in fields
+            .sorted()
+            .chunk_by(|one, two| one.0 == two.0)
+            .enumerate()
+        {
+            if index > 0 {
+                out.push(b',');
+            }
+            string::quote(lines[0].0.as_str(), out);
+            out.push(b':');
+            let values: Vec<_> = lines.iter().map(|(_, value)| value.as_bytes()).collect();
+            header_value(&values.join(&b", "[..]), out);
+        }
+        out.extend_from_slice(b"},");
+        let kind = Declared::of(fields).kind;
+        let text = std::str::from_utf8(content);
+        let key = match text {
+            // Bytes of a binary type may be valid text by chance.
+            Ok(_) if kind == Some(BodyKind::Bytes) => DIGEST,
+            Ok(_) if kind == Some(BodyKind::Json) && is_json(content) => JSON,
+            Ok(_) => TEXT,
+            Err(_) => DIGEST,
+        };
+        string::quote(key, out);
         out.push(b':');
+        for name in names {
+            out.push(b'{');
+            string::quote(name, out);
+            out.push(b':');
+        }
+        match text {
+            Ok(_) if key == JSON => out.extend_from_slice(content),
+            Ok(text) if key == TEXT => string::quote(text, out),
+            _ => string::quote(&digest(content).shown(), out),
+        }
+        out.extend(std::iter::repeat_n(b'}', names.len() + 1));
     }
-    match text {
-        Ok(_) if key == JSON => out.extend_from_slice(content),
-        Ok(text) if key == TEXT => string::quote(text, out),
-        _ => string::quote(&digest(content).shown(), out),
-    }
-    out.extend(std::iter::repeat_n(b'}', names.len() + 1));
-    Ok(())
 }
 
 /// Writes a value as text. One that is not UTF-8 becomes an object, so that no text is equal to it.
@@ -169,9 +205,10 @@ mod tests {
     use super::*;
 
     fn json(body: &str) -> Result<String, &'static str> {
-        let out = to_json(body.as_bytes(), Some("x"), &mut |part| {
+        let parts = read(body.as_bytes(), Some("x"))?;
+        let out = to_json(&parts, &mut |part| {
             serde_json::from_slice::<serde_json::Value>(part).is_ok()
-        })?;
+        });
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 
@@ -216,13 +253,13 @@ mod tests {
         ] {
             assert!(json(body).is_err(), "{body:?}");
         }
-        assert!(to_json(b"--x--", None, &mut |_| true).is_err());
+        assert!(read(b"--x--", None).is_err());
     }
 
     #[test]
     fn bytes_are_shown_by_their_hash() {
         let body = b"--x\r\nContent-Type: image/png\r\n\r\n\xff\xfe\r\n--x--";
-        let out = to_json(body, Some("x"), &mut |_| true).expect("framed");
+        let out = to_json(&read(body, Some("x")).expect("framed"), &mut |_| true);
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(
             text.contains("\"sha256\":\"sha256:") && text.contains("(2 bytes)"),
@@ -239,7 +276,7 @@ mod tests {
                 b"\r\n\r\nv\r\n--x--",
             ]
             .concat();
-            let out = to_json(&body, Some("x"), &mut |_| true).expect("framed");
+            let out = to_json(&read(&body, Some("x")).expect("framed"), &mut |_| true);
             String::from_utf8(out).expect("UTF-8")
         };
         for (disposition, expected) in [
@@ -261,6 +298,6 @@ mod tests {
         }
         let many =
             b"--x\r\nContent-Disposition: a;name=1;name=2;name=3;name=4;name=5\r\n\r\nv\r\n--x--";
-        assert!(to_json(many, Some("x"), &mut |_| true).is_err());
+        assert!(read(many, Some("x")).is_err());
     }
 }

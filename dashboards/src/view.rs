@@ -40,7 +40,7 @@ pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use known::KnownView;
-pub use known::{Adoptable, about as about_known, adoptable, known_list, would_mean};
+pub use known::{Adoptable, about as about_known, adoptable, known_list, rate_of, would_mean};
 pub use listed::{decision_page, place};
 pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;

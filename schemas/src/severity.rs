@@ -28,7 +28,7 @@ vocabulary! {
         Header = "header" => "another header or trailer field",
         /// The values are similar in a known way, or the same elements are in another order. Something may be lost.
         Near = "near" => "similar: there is an explanation, or only the order differs",
-        /// Two spellings of the same value, of one JSON type.
+        /// Two spellings of one time, decimal or UUID, of one JSON type: a client that reads them as that cannot tell.
         Format = "format" => "only spelt in another way",
     }
 }
@@ -82,6 +82,23 @@ mod tests {
         });
         assert_eq!(told.as_slice(), Severity::ALL);
         assert!(told.is_sorted());
+    }
+
+    /// What is folded at the end of a report is what nobody must look at.
+    #[test]
+    fn only_what_a_typed_client_cannot_tell_is_mere_spelling() {
+        for explanation in Explanation::ALL {
+            let of = |kind| Severity::of(Part::Body, "/a", kind, Some(*explanation), (200, 200));
+            let expected = match explanation {
+                Explanation::SameInstant | Explanation::EqualDecimal | Explanation::SameUuid => {
+                    Severity::Format
+                }
+                Explanation::Moved => Severity::Body,
+                _ => Severity::Near,
+            };
+            assert_eq!(of(Kind::Value), expected, "{explanation}");
+            assert_ne!(of(Kind::Type), Severity::Format, "{explanation}");
+        }
     }
 
     #[test]

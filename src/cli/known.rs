@@ -58,6 +58,10 @@ pub(crate) struct AddArgs {
     /// Whether it counts against the candidate.
     #[arg(long, value_name = "true|false", action = clap::ArgAction::Set, default_value_t = true)]
     pub(crate) blocks: bool,
+    /// The share of the compared requests of a route that may have it; over twice that, it grows [default: the upper bound of
+    /// what was seen].
+    #[arg(long, value_name = "SHARE", conflicts_with = "baseline")]
+    pub(crate) rate: Option<f64>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

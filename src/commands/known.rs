@@ -15,7 +15,7 @@ use parity_dashboards::question::Question;
 use parity_dashboards::terminal::{self, plural, shown};
 use parity_dashboards::view::{self, Adoptable, Decided};
 use parity_schemas::documents::KnownList;
-use parity_schemas::known::KnownEntry;
+use parity_schemas::known::{KnownEntry, KnownUse};
 use parity_schemas::report::GroupReport;
 use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
@@ -78,6 +78,8 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
     let (decided, question) = read(&args.store)?;
     let adoptable = view::adoptable(&decided);
     let mut added = Vec::new();
+    // An entry without a rate.
+    let mut unbounded = None;
     if by_place {
         let id = args.id.clone().unwrap_or_else(|| free_id(&question.known));
         let entry = NewEntry {
@@ -85,12 +87,17 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
             args,
             what: None,
         };
-        edited.add(&entry, None)?;
-        added.push(format!(
-            "{}: {}",
-            shown(&id),
-            covered(&edited, &question, &decided, &id)
-        ));
+        edited.add(&entry, args.rate)?;
+        let meant = meant(&edited, &question, &decided, &id);
+        let seen = meant
+            .as_ref()
+            .and_then(|meant| view::rate_of(meant, &question.thresholds));
+        match (args.rate, seen) {
+            (None, Some(seen)) => edited.set(&id, "rate", seen)?,
+            (None, None) => unbounded = Some(id.clone()),
+            (Some(_), _) => {}
+        }
+        added.push(format!("{}: {}", shown(&id), covered(meant.as_ref())));
     } else {
         let mut chosen: Vec<&Adoptable> = Vec::new();
         if args.baseline {
@@ -117,7 +124,8 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
                 args,
                 what: Some(one),
             };
-            edited.add(&entry, Some(one.rate(&question.thresholds)))?;
+            let rate = args.rate.unwrap_or_else(|| one.rate(&question.thresholds));
+            edited.add(&entry, Some(rate))?;
             added.push(format!("{}: {}", shown(id), one.words()));
         }
     }
@@ -135,6 +143,13 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
     if !args.blocks {
         terminal::note(EXCUSES_ANY);
     }
+    if let Some(id) = unbounded {
+        terminal::note(&format!(
+            "nothing was recorded at the place of `{}`, so it has no rate and cannot grow; to let it grow, give it a `rate` there, or \
+             enter it with --rate",
+            visible(&id)
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -147,10 +162,15 @@ fn free_id(known: &[KnownEntry]) -> String {
         .unwrap_or_default()
 }
 
-/// What a new entry that names a place means in the record: told, so that nobody enters more than they think.
-fn covered(edited: &Edited, question: &Question, decided: &Decided, id: &str) -> String {
+/// What a new entry that names a place means in the record; `None` if nothing.
+fn meant(edited: &Edited, question: &Question, decided: &Decided, id: &str) -> Option<KnownUse> {
     let uses = view::would_mean(decided, question, &edited.register());
-    match uses.iter().find(|one| one.entry.id == id) {
+    uses.into_iter().find(|one| one.entry.id == id)
+}
+
+/// The same in words: told, so that nobody enters more than they think.
+fn covered(meant: Option<&KnownUse>) -> String {
+    match meant {
         Some(one) => format!(
             "means {} with {}",
             plural(one.groups.len() as u64, "group", "groups"),
@@ -282,7 +302,7 @@ fn mend(args: &MendArgs) -> Result<ExitCode> {
         .on
         .clone()
         .unwrap_or_else(|| Timestamp::now().to_string());
-    edited.mend(&args.id, &on)?;
+    edited.set(&args.id, "mended", on.as_str())?;
     edited.save()?;
     terminal::note(&format!(
         "`{}` is mended; if it is seen after {}, it is back",

@@ -1,6 +1,8 @@
 //! Secrets in requests and answers of every format, looked for in all that a running mirror leaves behind: the files of
 //! the store, the spool, the report, pages, API, metrics with their labels, and the log at its most talkative.
 
+mod renamed;
+
 use std::path::Path;
 
 use crate::support::process::{Mirror, Place};

@@ -149,8 +149,8 @@ impl Counting<'_> {
             Some(BodyKind::Form) => text.map(|text| Cow::Owned(form::to_json(text))),
             Some(BodyKind::Multipart) => {
                 let boundary = declared.boundary.as_deref();
-                let json = multipart::to_json(body, boundary, &mut is_json);
-                json.ok().map(Cow::Owned)
+                let parts = multipart::read(body, boundary).ok();
+                parts.map(|parts| Cow::Owned(multipart::to_json(&parts, &mut is_json)))
             }
             Some(BodyKind::Text | BodyKind::Bytes) => None,
         };

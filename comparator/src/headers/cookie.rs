@@ -2,7 +2,7 @@
 //!
 //! The lines are never joined, because their dates have commas. Cookies are matched by name. Those of one name are a
 //! multiset. But of those with the same domain and path a client keeps only the last (RFC 6265 §5.3), so that one must
-//! be the same. Attributes have no order and their names no case.
+//! be the same. Attributes have no order and their names no case. A rule may pair two names; all else of such cookies counts.
 //!
 //! `Expires` is a point in time, however it is written. Services compute it as now plus a constant, and the two answer
 //! at different moments; so if both have a `Date`, the lifetimes are compared, without the time that an answer spent in a
@@ -17,7 +17,7 @@ use parity_schemas::verdict::Kind;
 use super::{FieldComparison, clock, shown_path};
 use crate::collect::Flow;
 use crate::instant::Instant;
-use crate::rules::Action;
+use crate::rules::{Action, Rename};
 
 /// Allowed difference of two equal lifetimes, in seconds. The clock is read twice for each answer, for `Expires` and
 /// for `Date`, and many servers update `Date` only once a second.
@@ -112,6 +112,11 @@ pub(super) fn names_in<'a>(lines: impl Iterator<Item = FieldValue<'a>>) -> BTree
     names.collect()
 }
 
+/// By which rules and findings name a cookie.
+fn path_of(name: &str) -> String {
+    format!("set-cookie/{name}")
+}
+
 fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
     let mut cookies: BTreeMap<String, Vec<Cookie>> = BTreeMap::new();
     for (place, line) in headers.get_all(&SET_COOKIE).enumerate() {
@@ -204,25 +209,51 @@ fn attribute(text: &str) -> Option<(String, String)> {
 
 impl FieldComparison<'_, '_> {
     pub(super) fn cookies(&mut self) -> Flow {
-        let (legacy, mut candidate) = (by_name(self.legacy), by_name(self.candidate));
+        let (mut legacy, mut candidate) = (by_name(self.legacy), by_name(self.candidate));
+        let renamed = self.renamed_of(
+            Rename::is_of_cookie,
+            [&|name| legacy.contains_key(name), &|name| {
+                candidate.contains_key(name)
+            }],
+        );
+        for (rule, Rename { from, to, .. }) in renamed {
+            self.out
+                .excused(rule, self.part, || shown_path(&path_of(from)));
+            let [ours, theirs] = [legacy.remove(&**from), candidate.remove(&**to)];
+            let [ours, theirs] = [ours, theirs].map(Option::unwrap_or_default);
+            self.told_with(&path_of(to), |fields| {
+                fields.cookie([from, to], ours, theirs)
+            })?;
+        }
         for (name, ours) in legacy {
             let theirs = candidate.remove(&name).unwrap_or_default();
-            self.cookie(&name, ours, theirs)?;
+            self.cookie([&name; 2], ours, theirs)?;
         }
         for (name, theirs) in candidate {
-            self.cookie(&name, Vec::new(), theirs)?;
+            self.cookie([&name; 2], Vec::new(), theirs)?;
         }
         Flow::Continue(())
     }
 
-    fn cookie(&mut self, name: &str, mut ours: Vec<Cookie>, mut theirs: Vec<Cookie>) -> Flow {
-        let path = format!("set-cookie/{name}");
+    /// Compares the cookies of one name, which the candidate may call otherwise.
+    fn cookie(
+        &mut self,
+        [name, their_name]: [&str; 2],
+        mut ours: Vec<Cookie>,
+        mut theirs: Vec<Cookie>,
+    ) -> Flow {
+        let path = path_of(name);
+        let is_respelt = |one: &Cookie, two: &Cookie| {
+            let after_name = [(one, name), (two, their_name)]
+                .map(|(cookie, name)| cookie.line.strip_prefix(name).unwrap_or(&cookie.line));
+            after_name[0] != after_name[1]
+        };
         let mut respelt = false;
         let otherwise =
             kept_otherwise(&ours, &theirs).map(|(one, two)| (one.line.clone(), two.line.clone()));
         ours.retain(|one| match theirs.iter().position(|two| one.same(two)) {
             Some(position) => {
-                respelt |= theirs.remove(position).line != one.line;
+                respelt |= is_respelt(one, &theirs.remove(position));
                 false
             }
             None => true,

@@ -1,4 +1,4 @@
-//! Fields that rules say have another name in the candidate.
+//! Fields and cookies that rules say have another name in the candidate.
 //!
 //! As in a body, the two names are paired only where each stands alone: on its side, and not at all on the other.
 
@@ -10,21 +10,39 @@ use super::{FieldComparison, shown_path};
 use crate::collect::Flow;
 use crate::rules::{Action, Rename};
 
+/// Rules that apply, each with its names.
+type Renamed<'c> = SmallVec<[(u16, &'c Rename); 2]>;
+
 impl<'c> FieldComparison<'_, 'c> {
-    /// The rules for names that only the legacy has, in place of which only the candidate has another one.
-    pub(super) fn renamed(&self) -> SmallVec<[(u16, &'c Rename); 2]> {
-        let mut found: SmallVec<[(u16, &Rename); 2]> = SmallVec::new();
-        let all = self.out.rules;
+    /// The rules for headers that only the legacy has, in place of which only the candidate has another one.
+    pub(super) fn renamed(&self) -> Renamed<'c> {
         let has =
             |side: &FieldLines, wanted: &str| side.iter().any(|(name, _)| name.as_str() == wanted);
+        self.renamed_of(
+            |rename| !rename.is_of_cookie(),
+            [&|name| has(self.legacy, name), &|name| {
+                has(self.candidate, name)
+            }],
+        )
+    }
+
+    /// The same of what rules are for that are `meant`, where the legacy and the candidate have these names.
+    pub(super) fn renamed_of(
+        &self,
+        meant: impl Fn(&Rename) -> bool,
+        [legacy, candidate]: [&dyn Fn(&str) -> bool; 2],
+    ) -> Renamed<'c> {
+        let mut found = Renamed::new();
+        let all = self.out.rules;
         for rule in self.rules().iter().copied() {
             let Action::Rename(rename) = &all.get(rule).action else {
                 continue;
             };
-            let is_renamed = has(self.legacy, &rename.from)
-                && !has(self.legacy, &rename.to)
-                && has(self.candidate, &rename.to)
-                && !has(self.candidate, &rename.from);
+            let is_renamed = meant(rename)
+                && legacy(&rename.from)
+                && !legacy(&rename.to)
+                && candidate(&rename.to)
+                && !candidate(&rename.from);
             let is_taken = found
                 .iter()
                 .any(|(_, other)| other.from == rename.from || other.to == rename.to);
@@ -51,10 +69,19 @@ impl<'c> FieldComparison<'_, 'c> {
         if same {
             return Flow::Continue(());
         }
+        self.told_with(&rename.to, |fields| fields.field(&from, [&one, &two]))
+    }
+
+    /// Compares, and tells what is found with the candidate's path.
+    pub(super) fn told_with(
+        &mut self,
+        candidate: &str,
+        compare: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
         let told = self.out.findings.len();
-        let flow = self.field(&from, [&one, &two]);
+        let flow = compare(self);
         for finding in self.out.findings.iter_mut().skip(told) {
-            finding.candidate_path = Some(shown_path(&rename.to));
+            finding.candidate_path = Some(shown_path(candidate));
         }
         flow
     }

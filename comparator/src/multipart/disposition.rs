@@ -41,6 +41,55 @@ pub(super) fn field_names(fields: &FieldLines) -> Vec<String> {
     names
 }
 
+/// The value of a disposition with another name in place of its only one, written as that one is: in quotes or not. `None` if
+/// it has no such name, or one that readers may take for another.
+pub(super) fn with_name(disposition: &[u8], name: &str) -> Option<Vec<u8>> {
+    let mut found = None;
+    let mut rest = disposition;
+    while let Some(at) = memchr::memchr(b';', rest) {
+        rest = rest[at + 1..].trim_ascii_start();
+        let length = rest.iter().take_while(|byte| !b"=;".contains(byte)).count();
+        let parameter = rest[..length].trim_ascii();
+        rest = &rest[length..];
+        let Some(after) = rest.strip_prefix(b"=") else {
+            continue;
+        };
+        let value = after.trim_ascii_start();
+        rest = parameter_value(value).1;
+        if !is_prefix_of(parameter, b"name") {
+            continue;
+        }
+        if parameter.len() != b"name".len() || found.is_some() {
+            return None;
+        }
+        let start = disposition.len() - value.len();
+        found = Some(start..disposition.len() - rest.len());
+    }
+    let span = found?;
+    let written = if disposition.get(span.start) == Some(&b'"') {
+        format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+    } else if token(name) == name.len() && !name.is_empty() {
+        name.to_owned()
+    } else {
+        return None;
+    };
+    Some(
+        [
+            &disposition[..span.start],
+            written.as_bytes(),
+            &disposition[span.end..],
+        ]
+        .concat(),
+    )
+}
+
+/// Whether a parameter is called like this, or so and something else.
+fn is_prefix_of(parameter: &[u8], name: &[u8]) -> bool {
+    parameter
+        .get(..name.len())
+        .is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+}
+
 /// Whether a disposition reliably tells the name of a part, or that it has none; a part of a form must have one. A lost
 /// character may turn `name` into an unknown parameter. So unknown parameters are accepted only if the disposition
 /// mentions no secret (`mentions_secret`) and its name is not split into pieces.

@@ -58,20 +58,24 @@ impl Redactor {
         if self.hides_header(part, path, scope) {
             return self.hash(value.as_bytes());
         }
-        if ADDRESSES.contains(&path) {
+        let names = self.field_names(part, path, scope);
+        if names.iter().any(|name| ADDRESSES.contains(name)) {
             return self.addresses(value);
         }
         self.string(value).into_owned()
     }
 
-    /// Whether the value of a header field, or of a part of it, must be hidden.
+    /// Whether the value of a header field, or of a part of it, must be hidden. A field with two names is shown only if both
+    /// may be.
     pub(super) fn hides_header(&self, part: Part, path: &str, scope: &Scope) -> bool {
-        let name = path.split('/').next().unwrap_or(path);
-        let masked = scope.masks.iter().any(|rule| {
-            let rule = self.rules.get(*rule);
-            rule.part == part && rule.pattern.covers_header(path)
-        });
-        masked || !self.keep_headers.contains(name)
+        self.field_names(part, path, scope).iter().any(|path| {
+            let name = path.split('/').next().unwrap_or(path);
+            let masked = scope.masks.iter().any(|rule| {
+                let rule = self.rules.get(*rule);
+                rule.part == part && rule.pattern.covers_header(path)
+            });
+            masked || !self.keep_headers.contains(name)
+        })
     }
 
     /// Redacts the URLs in a field, each with its path and query like those of a request.

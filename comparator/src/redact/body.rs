@@ -88,6 +88,14 @@ impl ParsedBody {
         }
     }
 
+    /// Whether it is recorded as a text, in which only names say what is secret.
+    fn is_text(&self) -> bool {
+        matches!(
+            self,
+            Self::Xml(..) | Self::Csv(..) | Self::Redacted(RedactedBody::Text(_))
+        )
+    }
+
     fn yaml(text: &str, documents: Vec<Vec<u8>>) -> Self {
         if text.contains('*') {
             Self::Aliased(documents)
@@ -124,6 +132,10 @@ impl Redactor {
             } else {
                 as_documents(read, &scope.renamed_in_rows(&self.rules))
             };
+            let one =
+                self.without_masked(one, &exchange.legacy.headers, &exchange.legacy.body, scope);
+            let candidate = &exchange.candidate;
+            let two = self.without_masked(two, &candidate.headers, &candidate.body, scope);
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
             let single = one.is_single() && two.is_single();
@@ -135,7 +147,9 @@ impl Redactor {
             (RedactedBody::Absent, RedactedBody::Absent)
         };
         let request = if sampled {
-            let read = self.read(&exchange.request.headers, &exchange.request.body, scope);
+            let request = &exchange.request;
+            let read = self.read(&request.headers, &request.body, scope);
+            let read = self.without_masked(read, &request.headers, &request.body, scope);
             let single = read.is_single();
             self.finished(read, single, scope)
         } else {
@@ -146,6 +160,23 @@ impl Redactor {
             legacy,
             candidate,
             doubtful,
+        }
+    }
+
+    /// The same body; if it is recorded as a text, also without what rules make secret by its place or by another name.
+    fn without_masked(
+        &self,
+        read: ParsedBody,
+        headers: &FieldLines,
+        body: &Body,
+        scope: &Scope,
+    ) -> ParsedBody {
+        if !read.is_text() {
+            return read;
+        }
+        match self.for_text(scope) {
+            Some(redactor) => redactor.read(headers, body, scope),
+            None => read,
         }
     }
 
@@ -212,8 +243,11 @@ impl Redactor {
             if has_part_before(body, boundary.as_deref().unwrap_or_default()) {
                 return hidden(HideReason::Invalid("multipart"));
             }
-            return match multipart::to_json(body, boundary.as_deref(), &mut is_json) {
-                Ok(parts) => ParsedBody::Documents(vec![parts], Content::Parts { form }),
+            return match multipart::read(body, boundary.as_deref()) {
+                Ok(parts) => {
+                    let parts = multipart::to_json(&parts, &mut is_json);
+                    ParsedBody::Documents(vec![parts], Content::Parts { form })
+                }
                 Err(_) => hidden(HideReason::Invalid("multipart")),
             };
         }

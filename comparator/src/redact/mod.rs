@@ -14,6 +14,7 @@
 //!   not text. The record has their length and keyed hash instead.
 //! - Plain text is searched for patterns (`text`), which is best effort; `text = "hidden"` keeps none of it.
 //! - Header and query values are kept only when their names are on a list (`address`).
+//! - What a `rename` rule calls one field is as secret as either of its names says (`renamed`).
 
 mod address;
 mod attributes;
@@ -41,6 +42,7 @@ mod networks;
 mod passfiles;
 mod place;
 mod prose;
+mod renamed;
 mod rules;
 mod sample;
 mod sessions;
@@ -154,7 +156,7 @@ impl Redactor {
             legacy.status,
             candidate.status,
             &comparison.findings,
-            |finding| self.pattern(finding.part, &finding.pattern, doubtful, &scope),
+            |finding| self.pattern(finding, doubtful, &scope),
         );
         let keep_sample = keep_sample(&groups);
         let mut fingerprints: Vec<String> = Vec::new();

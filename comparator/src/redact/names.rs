@@ -25,6 +25,8 @@ fn is_name(text: &str) -> bool {
 pub(super) struct SecretNames {
     /// The operator's names, each in two forms: its words separated and surrounded by spaces, and its words joined.
     own: Vec<(String, String)>,
+    /// Other names of secret fields, with their words joined. What only has their words in it is something else.
+    whole: Vec<String>,
 }
 
 impl SecretNames {
@@ -37,7 +39,28 @@ impl SecretNames {
                 spelt => Ok(spelt),
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { own })
+        Ok(Self {
+            own,
+            whole: Vec::new(),
+        })
+    }
+
+    /// The same names, and these, which hide nothing but what is called exactly so.
+    pub(super) fn with_whole(&self, names: &[&str]) -> Self {
+        let joined = names.iter().map(|name| joined(name));
+        Self {
+            own: self.own.clone(),
+            whole: joined.filter(|name| !name.is_empty()).collect(),
+        }
+    }
+
+    fn is_whole(&self, name: &str) -> bool {
+        // In XML a prefix, which says nothing, may stand before it.
+        let local = name.rsplit([':', '@']).next().unwrap_or(name);
+        !self.whole.is_empty()
+            && [name, local]
+                .iter()
+                .any(|name| self.whole.contains(&joined(name)))
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
@@ -48,7 +71,7 @@ impl SecretNames {
             return true;
         }
         let name = &*encoded::name(name);
-        if is_secret_name(name) {
+        if is_secret_name(name) || self.is_whole(name) {
             return true;
         }
         if self.own.is_empty() {
@@ -62,13 +85,13 @@ impl SecretNames {
 
     /// Whether the whole text is a secret name, so that it tells what a value next to it is.
     pub(super) fn contains_exactly(&self, name: &str) -> bool {
-        if is_exactly_secret(name) {
+        if is_exactly_secret(name) || self.is_whole(name) {
             return true;
         }
         if self.own.is_empty() || name.len() > MAX_NAME_BYTES {
             return false;
         }
-        let (_, joined) = spelt(&Words::of(&folded(name)));
+        let joined = joined(name);
         self.own.iter().any(|(_, own)| joined == *own)
     }
 
@@ -107,6 +130,11 @@ impl SecretNames {
         };
         (is_name(name) && self.contains(name)) || joined()
     }
+}
+
+/// The words of a name, written together.
+fn joined(name: &str) -> String {
+    spelt(&Words::of(&folded(name))).1
 }
 
 fn spelt(words: &Words) -> (String, String) {

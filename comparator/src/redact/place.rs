@@ -1,19 +1,20 @@
-//! A position in a body: which nodes of the rules' trie match it for `mask`, and whether its value is secret.
+//! A position in a body: which nodes of the rules' trie match it for `mask` and `rename`, and whether its value is secret.
 //!
 //! Values and the paths of findings and groups are followed by the same steps, so what is hidden in one is hidden in
 //! the other.
 
-use parity_schemas::verdict::Part;
+use parity_schemas::verdict::{Finding, Part};
 use smallvec::SmallVec;
 
 use super::claim::Claim;
 use super::context::Context;
+use super::renamed::{self, Names};
 use super::sessions;
 use super::{Redactor, cards};
-use crate::multipart;
 use crate::notation::string;
-use crate::rules::Scope;
+use crate::part_keys;
 use crate::rules::trie::START;
+use crate::rules::{Action, Rename, Scope};
 
 /// What a position holds, if that follows from the position. Only bodies that we turned into JSON have anything but
 /// [`Content::Values`], so a service's key can never pass for one of ours.
@@ -56,7 +57,7 @@ impl Place {
         redactor
             .rules
             .trie()
-            .enter(START, &scope.masking, &mut nodes, 0);
+            .enter(START, &scope.hiding, &mut nodes, 0);
         Self {
             secret: masked(&nodes, redactor, scope),
             of_sessions: false,
@@ -74,19 +75,53 @@ impl Place {
         }
     }
 
+    /// The names by which rules know a member that is called `key` here.
+    pub(super) fn names<'a>(
+        &self,
+        key: &'a str,
+        redactor: &'a Redactor,
+        scope: &Scope,
+    ) -> Names<'a> {
+        let trie = redactor.rules.trie();
+        let met = self
+            .nodes
+            .iter()
+            .flat_map(|node| trie.met(*node, &scope.hiding));
+        let renames: SmallVec<[&Rename; 4]> = met
+            .filter_map(|rule| match &redactor.rules.get(rule).action {
+                Action::Rename(rename) => Some(&**rename),
+                _ => None,
+            })
+            .collect();
+        renamed::names(key, &renames)
+    }
+
     /// The position of an object's member.
     pub(super) fn member(&self, key: &str, redactor: &Redactor, scope: &Scope) -> Self {
+        self.member_called(&self.names(key, redactor, scope), redactor, scope)
+    }
+
+    /// The position of a member that has these names, of which the first one is its own.
+    pub(super) fn member_called(
+        &self,
+        names: &Names<'_>,
+        redactor: &Redactor,
+        scope: &Scope,
+    ) -> Self {
+        let key = names.first().copied().unwrap_or_default();
         let content = self.content_of(Some(key));
         let ours = matches!(
             self.content,
             Content::Part { .. } | Content::Event | Content::Events | Content::Parts { .. }
         );
-        let hidden_header =
-            self.content == Content::Headers && redactor.hides_header(Part::Header, key, scope);
-        let mut place = self.step(key, key.parse().ok(), content, redactor, scope);
-        place.of_sessions = sessions::are_named(key);
+        let hidden_header = self.content == Content::Headers
+            && names
+                .iter()
+                .any(|name| redactor.hides_header(Part::Header, name, scope));
+        let mut place = self.step(names, key.parse().ok(), content, redactor, scope);
+        place.of_sessions = names.iter().any(|name| sessions::are_named(name));
         place.secret |= hidden_header
-            || (!ours && redactor.secret_names.contains(key))
+            || (!ours && names.iter().any(|name| redactor.secret_names.contains(name)))
             // A form field's name that is not UTF-8: its reader may see a secret name.
             || key.contains(char::REPLACEMENT_CHARACTER);
         place
@@ -104,12 +139,18 @@ impl Place {
             };
         }
         let key = index.to_string();
-        self.step(&key, Some(index), self.content_of(None), redactor, scope)
+        self.step(
+            &[key.as_str()],
+            Some(index),
+            self.content_of(None),
+            redactor,
+            scope,
+        )
     }
 
     fn step(
         &self,
-        key: &str,
+        names: &[&str],
         index: Option<u32>,
         content: Content,
         redactor: &Redactor,
@@ -117,10 +158,14 @@ impl Place {
     ) -> Self {
         let mut nodes = Vec::new();
         if !self.nodes.is_empty() {
-            let (trie, reach) = (redactor.rules.trie(), &scope.masking);
-            let hash = string::hash(key.as_bytes());
+            let (trie, reach) = (redactor.rules.trie(), &scope.hiding);
+            for key in names {
+                let hash = string::hash(key.as_bytes());
+                for node in &self.nodes {
+                    trie.step_key(*node, hash, key.as_bytes(), reach, &mut nodes, 0);
+                }
+            }
             for node in &self.nodes {
-                trie.step_key(*node, hash, key.as_bytes(), reach, &mut nodes, 0);
                 trie.step_index(*node, index, reach, &mut nodes, 0);
             }
         }
@@ -139,9 +184,9 @@ impl Place {
                 form: *form,
                 claim: None,
             },
-            (Content::Part { .. }, Some(multipart::HEADERS)) => Content::Headers,
-            (Content::Part { .. }, Some(multipart::DIGEST)) => Content::Digest,
-            (Content::Part { claim, .. }, Some(multipart::TEXT)) => {
+            (Content::Part { .. }, Some(part_keys::HEADERS)) => Content::Headers,
+            (Content::Part { .. }, Some(part_keys::DIGEST)) => Content::Digest,
+            (Content::Part { claim, .. }, Some(part_keys::TEXT)) => {
                 Content::Text(claim.clone().unwrap_or(Claim::Undeclared))
             }
             (Content::Events, None) => Content::Event,
@@ -153,37 +198,38 @@ impl Place {
     }
 }
 
+/// The key that a step of a path names.
+fn unescaped(segment: &str) -> String {
+    segment.replace("~1", "/").replace("~0", "~")
+}
+
 fn masked(nodes: &[u32], redactor: &Redactor, scope: &Scope) -> bool {
     let trie = redactor.rules.trie();
-    nodes
-        .iter()
-        .any(|node| trie.met(*node, &scope.masking).next().is_some())
+    let mut met = nodes.iter().flat_map(|node| trie.met(*node, &scope.hiding));
+    met.any(|rule| matches!(redactor.rules.get(rule).action, Action::Mask))
 }
 
 impl Redactor {
     /// The path of a body as it may be recorded: secrets in keys, and everything below a secret name, are hashed. If
     /// `doubtful`, the whole path is.
     pub(super) fn pointer(&self, part: Part, path: &str, doubtful: bool, scope: &Scope) -> String {
-        self.rewritten(part, path, doubtful, scope, |hidden| {
+        self.rewritten(part, [path, path], doubtful, scope, |hidden| {
             self.hash(hidden.as_bytes())
         })
     }
 
-    /// The same for the pattern of a group, where a secret and everything below it becomes `*`.
-    pub(super) fn pattern(
-        &self,
-        part: Part,
-        pattern: &str,
-        doubtful: bool,
-        scope: &Scope,
-    ) -> String {
-        self.rewritten(part, pattern, doubtful, scope, |_| "*".to_owned())
+    /// The same for the pattern of a group, where a secret and everything below it becomes `*`. A pattern may have `*` in place
+    /// of the name that is secret, so the path of a finding tells, too.
+    pub(super) fn pattern(&self, finding: &Finding, doubtful: bool, scope: &Scope) -> String {
+        let both = [&*finding.pattern, &*finding.path];
+        self.rewritten(finding.part, both, doubtful, scope, |_| "*".to_owned())
     }
 
+    /// The path with its secrets replaced. Its steps are those of `followed`, which may have other names for them.
     fn rewritten(
         &self,
         part: Part,
-        path: &str,
+        [path, followed]: [&str; 2],
         doubtful: bool,
         scope: &Scope,
         replacement: impl Fn(&str) -> String,
@@ -191,7 +237,9 @@ impl Redactor {
         if part != Part::Body {
             return cards::replace(path, &replacement).into_owned();
         }
-        let mut place = Place::root(Content::Values, self, scope);
+        let root = || Place::root(Content::Values, self, scope);
+        let mut place = root();
+        let mut other = (path != followed).then(|| (root(), followed.split('/').skip(1)));
         let mut out = String::with_capacity(path.len());
         let mut segments = path.split('/');
         // Nothing comes before the first slash.
@@ -200,17 +248,25 @@ impl Redactor {
         for segment in segments {
             out.push('/');
             at += 1;
-            if place.secret || doubtful {
+            if place.secret || doubtful || other.as_ref().is_some_and(|(other, _)| other.secret) {
                 out.push_str(&replacement(path.get(at..).unwrap_or(segment)));
                 return out;
             }
-            let key = segment.replace("~1", "/").replace("~0", "~");
-            match self.member_key(&place, &key) {
+            let key = unescaped(segment);
+            let of_other = other
+                .as_ref()
+                .and_then(|(other, _)| self.member_key(other, &key));
+            match self.member_key(&place, &key).or(of_other) {
                 Some(_) => out.push_str(&replacement(segment)),
                 None => out.push_str(segment),
             }
             at += segment.len();
             place = place.member(&key, self, scope);
+            if let Some((other, steps)) = &mut other {
+                // What was cut has fewer steps.
+                let step = steps.next().map_or(key, unescaped);
+                *other = other.member(&step, self, scope);
+            }
         }
         out
     }

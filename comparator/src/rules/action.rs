@@ -123,6 +123,13 @@ pub(crate) struct Rename {
     pub(crate) holder: Pattern,
 }
 
+impl Rename {
+    /// Whether the two names are those of cookies: they are held by `set-cookie`, and the names of headers by nothing.
+    pub(crate) fn is_of_cookie(&self) -> bool {
+        self.holder.is_of_set_cookie()
+    }
+}
+
 impl std::fmt::Debug for Rename {
     /// Only what the rule's path does not say: this text is part of the hash of the rules.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -422,8 +422,8 @@ impl Check<'_> {
             Part::Body => return,
             // A cookie is one value: without the rule it is the same or another one.
             Part::Header | Part::Trailer if of_cookies => (
-                matches!(action, Action::Ignore | Action::Mask),
-                "a cookie can only be ignored",
+                matches!(action, Action::Ignore | Action::Mask | Action::Rename(_)),
+                "a cookie can only be ignored or renamed",
             ),
             Part::Header | Part::Trailer => (
                 !matches!(action, Action::Key(_)),

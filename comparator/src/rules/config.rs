@@ -216,7 +216,7 @@ pub static KEYS: &[Key] = &[
     .words(|| TYPES.to_vec()),
     Key::new(
         "to",
-        "For rename: what the candidate calls the field, element, column or header",
+        "For rename: what the candidate calls the field, element, column, header or cookie",
         Slot::Optional(|rule| &mut rule.to),
     ),
     Key::new(

@@ -105,6 +105,15 @@ impl Pattern {
         }
     }
 
+    /// The last name in it: what it ends with, or what holds that, if it ends with a wildcard or an index.
+    pub(crate) fn last_name(&self) -> Option<&str> {
+        self.0.iter().rev().find_map(|segment| match segment {
+            // What XML calls like this has no name of its own.
+            Segment::Literal { text, .. } if !text.starts_with('#') => Some(&**text),
+            _ => None,
+        })
+    }
+
     /// The pattern of another key in what holds this one.
     pub(crate) fn beside(&self, key: &str) -> Self {
         let holder = self.0.split_last().map_or(&[][..], |(_, holder)| holder);
@@ -142,6 +151,11 @@ impl Pattern {
         })
     }
 
+    /// Whether it is the header `set-cookie`, of a rule for a header.
+    pub(super) fn is_of_set_cookie(&self) -> bool {
+        matches!(&*self.0, [Segment::Literal { text, .. }] if is_of_cookies(text))
+    }
+
     /// The pattern in one spelling, for the hash of the rules.
     pub(crate) fn canonical(&self) -> String {
         let mut text = String::new();
@@ -169,10 +183,13 @@ impl Pattern {
     }
 }
 
+/// The header that sets cookies.
+pub(super) const COOKIES: &str = "set-cookie";
+
 /// Whether a path of a header names cookies: all of them, or one.
 pub(super) fn is_of_cookies(path: &str) -> bool {
     let name = path.split('/').next().unwrap_or(path);
-    name.eq_ignore_ascii_case("set-cookie")
+    name.eq_ignore_ascii_case(COOKIES)
 }
 
 /// The name and the attribute, if what should be a cookie's name is a path to an attribute. Another name with a slash is

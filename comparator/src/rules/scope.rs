@@ -9,6 +9,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 use super::Rules;
 use super::action::Action;
 use super::trie::{Reach, START};
+use crate::notation::string;
 
 impl Rules {
     /// The rules that apply to a route (`None` when there is none) at a time.
@@ -49,11 +50,14 @@ impl Rules {
                 scope.members.renames |= explanations.contains(Explanation::Renamed);
                 scope.members.absences |= explanations.of_absence();
             }
-            scope.members.renaming |= matches!(action, Action::Rename(_));
+            if matches!(action, Action::Rename(_)) {
+                scope.members.renaming = true;
+                scope.hiding.insert(index, &self.trie);
+            }
         }
         for index in scope.masks.iter().copied() {
             if self.get(index).part == Part::Body {
-                scope.masking.insert(index, &self.trie);
+                scope.hiding.insert(index, &self.trie);
             }
         }
         scope
@@ -83,8 +87,9 @@ pub(crate) struct Scope {
     pub(crate) masks: Vec<u16>,
     /// Where in the trie the rules of `body` are.
     pub(crate) deciding: Reach,
-    /// Where in the trie those of `masks` are that are for bodies.
-    pub(crate) masking: Reach,
+    /// Where in the trie those are that say what of a body is hidden: the ones of `masks` that are for bodies, and those by which
+    /// one thing has two names.
+    pub(crate) hiding: Reach,
     /// The first rule that ignores the whole body.
     pub(crate) ignores_body: Option<u16>,
     /// The route is an operation of GraphQL.
@@ -105,7 +110,7 @@ impl Default for Scope {
             body: Vec::new(),
             masks: Vec::new(),
             deciding: Reach::default(),
-            masking: Reach::default(),
+            hiding: Reach::default(),
             ignores_body: None,
             graphql: false,
             members: OfMembers::default(),
@@ -152,16 +157,38 @@ impl Scope {
 
     /// The rules that rename columns, which are the members of each element of a list, with the old and the new names.
     pub(crate) fn renamed_in_rows<'r>(&self, rules: &'r Rules) -> Vec<(u16, [&'r str; 2])> {
+        self.renamed_in_element(None, &[], rules)
+    }
+
+    /// The rules that rename members of an element of the list that a body is, or of what has one of these keys there.
+    pub(crate) fn renamed_in_element<'r>(
+        &self,
+        index: Option<u32>,
+        keys: &[&str],
+        rules: &'r Rules,
+    ) -> Vec<(u16, [&'r str; 2])> {
         if !self.members.renaming {
             return Vec::new();
         }
         let trie = rules.trie();
-        let (mut body, mut rows) = (Vec::new(), Vec::new());
+        let (mut body, mut holders) = (Vec::new(), Vec::new());
         trie.enter(START, &self.deciding, &mut body, 0);
         for node in body {
-            trie.step_index(node, None, &self.deciding, &mut rows, 0);
+            trie.step_index(node, index, &self.deciding, &mut holders, 0);
         }
-        let met = rows.iter().flat_map(|node| trie.met(*node, &self.deciding));
+        if !keys.is_empty() {
+            let mut below = Vec::new();
+            for node in holders {
+                for key in keys {
+                    let hash = string::hash(key.as_bytes());
+                    trie.step_key(node, hash, key.as_bytes(), &self.deciding, &mut below, 0);
+                }
+            }
+            holders = below;
+        }
+        let met = holders
+            .iter()
+            .flat_map(|node| trie.met(*node, &self.deciding));
         let renames = met.filter_map(|rule| match &rules.get(rule).action {
             Action::Rename(rename) => Some((rule, [&*rename.from, &*rename.to])),
             _ => None,

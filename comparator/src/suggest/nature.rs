@@ -31,16 +31,15 @@ impl Nature {
             };
         };
         let same_type = kind == Kind::Value;
-        let (effect, risk) = match explanation {
-            E::SameInstant | E::EqualDecimal | E::SameUuid if same_type => (
-                Effect::Harmless,
-                "a client that compares the text, or reads one spelling only",
-            ),
-            // Hexadecimal digits are valid base64 of other bytes, and `PT1H` is no Go duration.
-            E::SameBytes | E::SameDuration if same_type => (
-                Effect::Lossy,
-                "a client that reads the former notation: it gets another value, or none",
-            ),
+        // The mirror itself added the header that is echoed.
+        let is_harmless = (same_type && explanation.is_spelling()) || explanation == E::Echo;
+        let risk = match explanation {
+            E::SameInstant | E::EqualDecimal | E::SameUuid if same_type => {
+                "a client that compares the text, or reads one spelling only"
+            }
+            E::SameBytes | E::SameDuration if same_type => {
+                "a client that reads the former notation: it gets another value, or none"
+            }
             E::SameInstant
             | E::SameDuration
             | E::EqualDecimal
@@ -48,55 +47,40 @@ impl Nature {
             | E::SameBytes
             | E::TypeOnly
             | E::JsonInText
-            | E::Wrapped => (
-                Effect::Lossy,
-                "a typed client that cannot read the other type",
-            ),
-            E::Echo => (
-                Effect::Harmless,
-                "nothing that a client sends: the mirror added the header",
-            ),
-            E::NullVsMissing | E::NullVsEmpty | E::NullVsBlank => (
-                Effect::Lossy,
-                "a client that tells null, empty and absent apart",
-            ),
-            E::EmptyVsMissing => (
-                Effect::Lossy,
-                "a value that is zero, false or empty, where a client demands one or takes absence for something else",
-            ),
+            | E::Wrapped => "a typed client that cannot read the other type",
+            E::Echo => "nothing that a client sends: the mirror added the header",
+            E::NullVsMissing | E::NullVsEmpty | E::NullVsBlank => {
+                "a client that tells null, empty and absent apart"
+            }
+            E::EmptyVsMissing => {
+                "a value that is zero, false or empty, where a client demands one or takes absence for something else"
+            }
             E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => {
-                (Effect::Lossy, "a client that shows or compares the text")
+                "a client that shows or compares the text"
             }
-            E::NotFinite | E::Renamed | E::ByteOrderMark => {
-                (Effect::Lossy, "a client that reads the former form")
+            E::NotFinite | E::Renamed | E::ByteOrderMark => "a client that reads the former form",
+            E::EqualDouble => {
+                "exact integers and decimals: an identifier beyond 2^53 becomes that of something else"
             }
-            E::EqualDouble => (
-                Effect::Lossy,
-                "exact integers and decimals: an identifier beyond 2^53 becomes that of something else",
-            ),
-            E::TruncatedTime | E::Rounded | E::NearDouble => {
-                (Effect::Lossy, "digits, and what is added up of them")
+            E::TruncatedTime | E::Rounded | E::NearDouble => "digits, and what is added up of them",
+            E::SameReading => "the offset: it may be another instant by hours",
+            E::ScaledBy1000 | E::ScaledBy10 | E::ScaledBy100 | E::ScaledBy60 | E::ScaledBy1024 => {
+                "a value that is wrong by that factor, up or down; `scale` accepts one direction only"
             }
-            E::SameReading => (
-                Effect::Lossy,
-                "the offset: it may be another instant by hours",
-            ),
-            E::ScaledBy1000 | E::ScaledBy10 | E::ScaledBy100 | E::ScaledBy60 | E::ScaledBy1024 => (
-                Effect::Lossy,
-                "a value that is wrong by that factor, up or down; `scale` accepts one direction only",
-            ),
-            E::CaseOnly | E::Localized | E::Permutation => {
-                (Effect::Lossy, "a client that reads the text")
-            }
-            E::Mojibake => (Effect::Lossy, "characters"),
-            E::Truncated => (Effect::Lossy, "the rest of the text"),
-            E::Moved => (Effect::Lossy, "anything"),
+            E::CaseOnly | E::Localized | E::Permutation => "a client that reads the text",
+            E::Mojibake => "characters",
+            E::Truncated => "the rest of the text",
+            E::Moved => "anything",
         };
         // An identifier of many digits may be another one, and a balance of 0 that is not there may be a lost one.
         let may_lose = matches!(explanation, E::EqualDouble | E::EmptyVsMissing);
         Self {
             meaning: explanation.meaning(),
-            effect,
+            effect: if is_harmless {
+                Effect::Harmless
+            } else {
+                Effect::Lossy
+            },
             // Elsewhere a wrong value could pass for it.
             may_be_anywhere: !is_rough(explanation) && !may_lose,
             risk,

@@ -225,6 +225,14 @@ pub fn would_mean(
     })
 }
 
+/// The rate that an entry should name for what it means: that of the route where it is most frequent. `None` if it means
+/// nothing.
+pub fn rate_of(meant: &KnownUse, thresholds: &Thresholds) -> Option<f64> {
+    let routes = meant.routes.iter();
+    let rates = routes.map(|route| rate(route.mismatches, route.compared, thresholds));
+    rates.max_by(f64::total_cmp)
+}
+
 /// The whole register with its state, and what counts and is not in it.
 pub fn known_list(decided: &Decided, register: &[KnownEntry], now: Timestamp) -> KnownList {
     let uses = &decided.report.known;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use parity_dashboards::view::Adoptable;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::visible::visible;
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
 use crate::cli::AddArgs;
 use crate::config::Layers;
@@ -116,15 +116,15 @@ impl Edited {
         Ok(())
     }
 
-    /// Says that an entry is mended.
-    pub(super) fn mend(&mut self, id: &str, on: &str) -> Result<()> {
+    /// Gives a key of an entry a value.
+    pub(super) fn set(&mut self, id: &str, key: &str, to: impl Into<Value>) -> Result<()> {
         let mut tables = self.tables()?.iter_mut();
         let wanted =
             |table: &&mut Table| table.get("id").and_then(Item::as_str).map(str::trim) == Some(id);
         let Some(table) = tables.find(wanted) else {
             bail!("no [[known]] has the id `{}`", visible(id));
         };
-        table["mended"] = value(on);
+        table[key] = value(to);
         Ok(())
     }
 

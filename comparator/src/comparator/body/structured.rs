@@ -20,6 +20,7 @@ use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::notation::index::{Index, IndexError, Layout, without_separators};
+use crate::part_keys;
 use crate::rules::Scope;
 use crate::xml::{self, XmlError};
 use crate::yaml::{self, YamlError};
@@ -289,17 +290,39 @@ impl Structured<'_, '_> {
 
     pub(super) fn multipart(self) -> Flow {
         let depth = self.out.limits.honoured_depth();
-        let declared = self.declared;
-        self.converted(|side, body, scratch| {
-            let boundary = declared[side].boundary.as_deref();
+        let [legacy, mut candidate] = [0, 1].map(|side| {
+            multipart::read(self.bodies[side], self.declared[side].boundary.as_deref())
+        });
+        if let (Ok(legacy), Ok(candidate)) = (&legacy, &mut candidate) {
+            multipart::pair(legacy, candidate, |part| {
+                let (keys, rules) = (&part_keys::BODIES, self.out.rules);
+                let renames = self.scope.renamed_in_element(Some(part), keys, rules);
+                renames.into_iter().map(|(_, names)| names).collect()
+            });
+        }
+        let documents = [&legacy, &candidate].map(|parts| {
             let mut limit = None;
-            let mut is_json = |part: &[u8]| is_json(part, depth, scratch, &mut limit);
-            match (multipart::to_json(body, boundary, &mut is_json), limit) {
-                (Err(problem), _) => Err(ReadError::Syntax(problem.into(), None)),
-                (Ok(_), Some(reason)) => Err(ReadError::Limit(reason)),
-                (Ok(json), None) => Ok(vec![json]),
-            }
-        })
+            let mut is_json = |part: &[u8]| is_json(part, depth, self.scratch, &mut limit);
+            let json = match parts {
+                Ok(parts) => multipart::to_json(parts, &mut is_json),
+                Err(problem) => return Err(ReadError::Syntax((*problem).into(), None)),
+            };
+            limit.map_or(Ok(vec![json]), |reason| Err(ReadError::Limit(reason)))
+        });
+        let before = self.out.findings.len();
+        let (out, scratch) = (self.out, self.scratch);
+        let read = Structured {
+            out: &mut *out,
+            scratch: &mut *scratch,
+            ..self
+        };
+        let flow = read.compared(documents);
+        if let Ok(candidate) = candidate {
+            let found = out.findings.get_mut(before..).unwrap_or_default();
+            let is_json = |part: &[u8]| scratch.is_json(part, depth);
+            multipart::restore(&candidate, found, out.limits, is_json);
+        }
+        flow
     }
 
     /// Compares as JSON what `read` turns each body into: its documents as JSON.

@@ -146,7 +146,7 @@ impl NamedTree<'_> {
             let named = match self.tree.kind(element) {
                 NodeKind::String => self.is_column_name(element, names),
                 NodeKind::Object if names == Names::InObjects => {
-                    let named = self.named_by_members(element);
+                    let named = self.named_by_members(element, None);
                     named.values || named.all
                 }
                 NodeKind::Object => {

@@ -9,14 +9,16 @@
 use std::collections::HashSet;
 
 use parity_schemas::secret::Words;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::reading::NamedTree;
-use crate::multipart;
 use crate::notation::index::NodeKind;
+use crate::part_keys;
 use crate::redact::context::Operation;
 use crate::redact::last_word::{NAMING, ends_in};
+use crate::redact::place::Place;
 use crate::redact::{graphql, strings};
+use crate::rules::Scope;
 
 /// Last words of members that hold a value which another member names.
 const NAMED: [&[u8]; 41] = [
@@ -162,19 +164,28 @@ fn last_name(text: &str) -> &str {
 }
 
 impl NamedTree<'_> {
-    /// Which members are secret because another member names them.
-    pub(super) fn named_by_members(&mut self, object: u32) -> NamedByMembers {
+    /// Which members are secret because another member names them. At a known place, also by the names that rules give that one.
+    pub(super) fn named_by_members(
+        &mut self,
+        object: u32,
+        known: Option<(&Place, &Scope)>,
+    ) -> NamedByMembers {
         let mut named = NamedByMembers::default();
         for key in self.tree.keys(object) {
             let name = self.key_text(key);
+            let names = known.map_or_else(
+                || smallvec![&*name],
+                |(place, scope)| place.names(&name, self.redactor, scope),
+            );
+            let names_others = names.iter().any(|name| ends_in(name, &NAMING));
             let value = key + 1;
             match self.tree.kind(value) {
-                NodeKind::String if ends_in(&name, &NAMING) => self.named_by(value, &mut named),
-                NodeKind::String if !ends_in(&name, &KINDS) => {
+                NodeKind::String if names_others => self.named_by(value, &mut named),
+                NodeKind::String if !names.iter().all(|name| ends_in(name, &KINDS)) => {
                     let text = self.key_text(value);
                     named.all |= self.redactor.secret_names.contains_exactly(&text);
                 }
-                NodeKind::Array if ends_in(&name, &NAMING) => {
+                NodeKind::Array if names_others => {
                     let last = self.tree.elements(value).last();
                     if let Some(last) =
                         last.filter(|last| self.tree.kind(*last) == NodeKind::String)
@@ -246,7 +257,7 @@ impl NamedTree<'_> {
     /// The body of a part that is text.
     fn text_of(&self, part: u32) -> Option<u32> {
         let mut keys = self.tree.keys(part);
-        let key = keys.find(|key| self.tree.content(*key) == multipart::TEXT.as_bytes())?;
+        let key = keys.find(|key| self.tree.content(*key) == part_keys::TEXT.as_bytes())?;
         Some(key + 1)
     }
 

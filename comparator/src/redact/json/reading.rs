@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::multipart;
 use crate::notation::index::{NodeKind, Tree};
+use crate::part_keys;
 use crate::redact::Redactor;
 
 /// A parsed document, and what is needed to read its names.
@@ -33,7 +34,7 @@ impl<'a> NamedTree<'a> {
         let tree = self.tree;
         let headers = tree
             .keys(part)
-            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes())
+            .find(|key| self.tree.content(*key) == part_keys::HEADERS.as_bytes())
             .filter(|key| self.tree.kind(key + 1) == NodeKind::Object);
         headers
             .into_iter()

@@ -10,9 +10,9 @@ use super::naming::{NamedByMembers, is_named, is_query, is_variables};
 use super::reading::NamedTree;
 use super::replacement::{Replacement, applied};
 use crate::limits::MAX_DEPTH;
-use crate::multipart;
 use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::notation::string;
+use crate::part_keys;
 use crate::redact::claim::Claim;
 use crate::redact::context::{Context, Operation};
 use crate::redact::hidden::HideReason;
@@ -247,7 +247,7 @@ impl<'a> Walker<'a> {
             _ => false,
         };
         let place = part.as_ref().unwrap_or(place);
-        let mut named = self.reading.named_by_members(at);
+        let mut named = self.reading.named_by_members(at, Some((place, self.scope)));
         let declared = self.reading.declared(at);
         named.values |= declared.values;
         let columns = self.reading.columns_of(at, &place.context);
@@ -258,25 +258,32 @@ impl<'a> Walker<'a> {
             if let Some(clean) = self.reading.redactor.member_key(place, &name) {
                 self.replace(key, &clean);
             }
-            let mut member = place.member(&name, self.reading.redactor, self.scope);
-            member.secret |= nameless && name != multipart::HEADERS;
-            member.secret |= place.context.names(&name) || (named.values && is_named(&name));
-            member.secret |= declared.hides(&name) || self.reading.is_secret_text(&name, key + 1);
+            let names = place.names(&name, self.reading.redactor, self.scope);
+            let mut member = place.member_called(&names, self.reading.redactor, self.scope);
+            member.secret |= nameless && name != part_keys::HEADERS;
+            for name in &names {
+                member.secret |= place.context.names(name) || (named.values && is_named(name));
+                member.secret |= declared.hides(name) || self.reading.is_secret_text(name, key + 1);
+            }
             if let Some(columns) = &columns {
                 member.context = columns.clone();
             }
             member.context.hides_scalars = (hides_scalars || member.context.hides_scalars)
-                && !self.reading.says_what_it_is(&name, key + 1);
-            if let Some(names) = declared.names_within(&name) {
-                member.context.add_names(names);
+                && !names
+                    .iter()
+                    .all(|name| self.reading.says_what_it_is(name, key + 1));
+            for name in &names {
+                if let Some(names) = declared.names_within(name) {
+                    member.context.add_names(names);
+                }
+                if let Some(names) = answers_within(name) {
+                    member.context = member.context.with_keys(names);
+                }
+                if let Some(operation) = operation.as_ref().filter(|_| is_variables(name)) {
+                    member.context.add(operation);
+                }
+                member.secret |= matches!(operation, Some(Operation::Unreadable)) && is_query(name);
             }
-            if let Some(names) = answers_within(&name) {
-                member.context = member.context.with_keys(names);
-            }
-            if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
-                member.context.add(operation);
-            }
-            member.secret |= matches!(operation, Some(Operation::Unreadable)) && is_query(&name);
             self.value(key + 1, &member);
         }
     }

@@ -541,3 +541,32 @@ fn numbers_under_names_that_are_secret_only_as_texts_stay() {
         assert_eq!(json_body(text), text);
     }
 }
+
+/// A rule that names keys by `*` puts a `*` in place of the secret name in the pattern of a group.
+#[test]
+fn a_key_below_a_secret_name_is_not_in_a_pattern_that_has_no_name() {
+    let rule = RuleConfig::new("any", "/*/updated_at", "ignore");
+    let masks = [mask(Part::Body, "/note"), rule];
+    let redactor = redactor(&RedactConfig::default(), &masks);
+    let fields = [("content-type", "application/json")];
+    let body = |key: &str| {
+        format!(r#"{{"password":{{"{key}":1}},"note":{{"{key}":1}},"kept":{{"key7":"{key}x"}}}}"#)
+    };
+    let sides = ["ZqKlm", "ZqPlm"].map(|key| answer(&fields, body(key).as_bytes()));
+    let [legacy, candidate] = sides;
+    let record = record(
+        &redactor,
+        &exchange("/users/1", &[], b"", legacy, candidate),
+    );
+    let patterns: Vec<&str> = record
+        .findings
+        .iter()
+        .map(|finding| finding.pattern.as_str())
+        .collect();
+    assert!(patterns.contains(&"/*/key7"), "{patterns:?}");
+    assert!(patterns.contains(&"/*/*"), "{patterns:?}");
+    assert!(
+        !patterns.iter().any(|pattern| pattern.contains("Zq")),
+        "{patterns:?}"
+    );
+}

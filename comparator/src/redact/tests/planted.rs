@@ -9,6 +9,7 @@ use super::*;
 mod damage;
 mod damaged;
 mod formats;
+mod renamed;
 mod shapes;
 
 use damage::{damage, is_in_plain_text, is_plain, is_unnamed};

@@ -7,43 +7,69 @@ use crate::rules::pattern::{self, Pattern};
 use crate::rules::place::{Lines, Place, Selector, Span, Wrong, is_name};
 use crate::rules::{Action, Rename};
 
+/// What has a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Something in a body.
+    Field,
+    /// A header or trailer.
+    Header,
+    /// A cookie.
+    Cookie,
+}
+
+/// Whether an answer can set a cookie of this name.
+fn may_be_a_cookie(name: &str) -> bool {
+    name.trim() == name
+        && !name.contains(|sign: char| sign.is_control() || matches!(sign, '=' | ';'))
+}
+
 impl Check<'_> {
     /// Reads the old name from the path, and the new one.
     pub(super) fn rename(&mut self, part: Part, pattern: &Pattern) -> Option<Action> {
         let path = &self.config.path;
-        let is_of_cookies = part != Part::Body && pattern::is_of_cookies(path);
-        let (from, holder) = match pattern.named_key() {
+        let named = match part {
+            Part::Body => Named::Field,
+            _ if pattern::is_of_cookies(path) => Named::Cookie,
+            _ => Named::Header,
+        };
+        let every = named == Named::Cookie && pattern.covers_header(pattern::COOKIES);
+        let (from, holder) = match pattern.named_key().filter(|_| !every) {
             Some((from, holder)) => (from.into(), holder),
-            // It is told that neither has names.
-            None if part == Part::Status || is_of_cookies => (Box::default(), pattern.clone()),
+            // It is told that it has no names.
+            None if part == Part::Status => (Box::default(), pattern.clone()),
             None => {
+                let example = match named {
+                    Named::Field => "/**/userName",
+                    Named::Cookie => "set-cookie/session",
+                    Named::Header => "x-request-id",
+                };
                 self.error(
                     "path",
                     format!(
                         "`{path}` does not end with a name, so it is not known what is renamed"
                     ),
-                    Some(
-                        "end it with the name that the legacy uses, for example `/**/userName`"
-                            .to_owned(),
-                    ),
+                    Some(format!(
+                        "end it with the name that the legacy uses, for example `{example}`"
+                    )),
                 );
-                self.new_name(part, "");
+                self.new_name(named, "");
                 return None;
             }
         };
         let to = match part {
             Part::Status => self.config.to.as_deref()?.into(),
-            _ => self.new_name(part, &from)?,
+            _ => self.new_name(named, &from)?,
         };
         Some(Action::Rename(Box::new(Rename { from, to, holder })))
     }
 
-    fn new_name(&mut self, part: Part, from: &str) -> Option<Box<str>> {
+    fn new_name(&mut self, named: Named, from: &str) -> Option<Box<str>> {
         let to = self.config.to.as_deref().unwrap_or_default();
-        let to = match part {
-            Part::Body => to.to_owned(),
+        let to = match named {
+            Named::Field | Named::Cookie => to.to_owned(),
             // The name of a header has no case.
-            _ => to.to_ascii_lowercase(),
+            Named::Header => to.to_ascii_lowercase(),
         };
         let name = to.rsplit('/').next().unwrap_or_default();
         let (message, hint) = if to.is_empty() {
@@ -52,17 +78,27 @@ impl Check<'_> {
                 "add for example `to = \"user_name\"`; `path` ends with the legacy's name"
                     .to_owned(),
             )
-        } else if part != Part::Body && pattern::is_of_cookies(&to) {
+        } else if named == Named::Cookie && to.to_ascii_lowercase().starts_with("set-cookie/") {
             (
-                "a cookie cannot be renamed".to_owned(),
-                "write two rules with `ignore`, for the old cookie and for the new one".to_owned(),
+                format!("`{to}` is a path, and the new name of a cookie is enough"),
+                format!("write the name alone: `to = \"{name}\"`"),
             )
-        } else if part != Part::Body && http::HeaderName::from_bytes(to.as_bytes()).is_err() {
+        } else if named == Named::Cookie && !may_be_a_cookie(&to) {
+            (
+                format!("`{to}` is not the name of a cookie"),
+                "write the name alone, for example `session`".to_owned(),
+            )
+        } else if named == Named::Header && pattern::is_of_cookies(&to) {
+            (
+                format!("`{from}` is a header, and `{to}` has cookies"),
+                "write two rules with `ignore`, for the header and for the cookie".to_owned(),
+            )
+        } else if named == Named::Header && http::HeaderName::from_bytes(to.as_bytes()).is_err() {
             (
                 format!("`{to}` is not a header name"),
                 "write the name alone, for example `x-request-id`".to_owned(),
             )
-        } else if part == Part::Body && to.contains('/') {
+        } else if named == Named::Field && to.contains('/') {
             // A key may hold a slash; a path here is nearly always a mistake, and such a rule would never apply.
             (
                 format!("`{to}` is a path, and a field can only be renamed where it stands"),

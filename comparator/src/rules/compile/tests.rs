@@ -152,12 +152,16 @@ fn rules_that_cookies_cannot_have_are_refused() {
         assert_eq!(key, "action");
         assert_eq!(
             message,
-            format!("`{action}` has no meaning for cookies [a cookie can only be ignored]")
+            format!(
+                "`{action}` has no meaning for cookies [a cookie can only be ignored or renamed]"
+            )
         );
     }
-    let right = ["ignore", "mask"].map(|action| {
+    let right = ["ignore", "mask", "rename"].map(|action| {
         let mut rule = cookie("set-cookie/session", action);
         rule.id = action.to_owned();
+        // Letter case counts.
+        rule.to = (action == "rename").then(|| "Session".to_owned());
         rule
     });
     assert!(Rules::compile(&right, time("2026-06-01T00:00:00Z")).is_ok());
@@ -336,14 +340,39 @@ fn names_and_parts_of_a_text_are_checked_with_a_suggestion() {
             "does not end with a name",
         ),
         (
-            "part = 'header'; path = 'set-cookie/a'; action = 'rename'; to = 'b'",
-            "action",
-            "cookie",
+            "part = 'header'; path = 'Set-Cookie'; action = 'rename'; to = 'b'",
+            "path",
+            "does not end with a name",
+        ),
+        (
+            "part = 'header'; path = 'set-cookie/*'; action = 'rename'; to = 'b'",
+            "path",
+            "[end it with the name that the legacy uses, for example `set-cookie/session`]",
+        ),
+        (
+            "part = 'header'; path = 'set-cookie/a'; action = 'rename'; to = 'Set-Cookie/b'",
+            "to",
+            "[write the name alone: `to = \"b\"`]",
+        ),
+        (
+            "part = 'header'; path = 'set-cookie/a'; action = 'rename'; to = 'b=c'",
+            "to",
+            "is not the name of a cookie",
+        ),
+        (
+            "part = 'header'; path = 'set-cookie/a'; action = 'rename'; to = 'a'",
+            "to",
+            "is the old name, too",
+        ),
+        (
+            "part = 'header'; path = 'set-cookie/a'; action = 'rename'",
+            "to",
+            "needs the name",
         ),
         (
             "part = 'header'; path = 'x-a'; action = 'rename'; to = 'set-cookie'",
             "to",
-            "a cookie cannot be renamed",
+            "`x-a` is a header, and `set-cookie` has cookies",
         ),
         (
             "line = '0'; action = 'ignore'",

@@ -7,8 +7,10 @@ use parity_schemas::route::{OTHER, means};
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::verdict::{Kind, Part};
 
+use crate::notation::pointer::push_escaped;
+use crate::part_keys;
 use crate::rules::reach::Place;
-use crate::rules::{Action, Rule, Rules};
+use crate::rules::{Action, Rename, Rule, Rules};
 
 impl Rule {
     /// Whether it makes every finding of a group equal. `named` as in [`Place::of`].
@@ -157,18 +159,33 @@ impl Rule {
     fn may_pair_anew(&self, group: &GroupEvidence) -> bool {
         if let Action::Rename(rename) = &self.action {
             let pattern = &group.group.pattern;
+            let by_name = [&self.pattern, &self.pattern.beside(&rename.to)]
+                .iter()
+                .any(|name| match self.part {
+                    Part::Body => Place::of(pattern, true).may_be_within(name),
+                    _ => name.covers_header(pattern),
+                });
             return self.part == group.group.part
-                && [&self.pattern, &self.pattern.beside(&rename.to)]
-                    .iter()
-                    .any(|name| match self.part {
-                        Part::Body => Place::of(pattern, true).may_be_within(name),
-                        _ => name.covers_header(pattern),
-                    });
+                && (by_name || self.may_name_part(rename, pattern));
         }
         let place = Place::of(&group.group.pattern, true);
         matches!(self.action, Action::Unordered | Action::Key(_))
             && self.part == group.group.part
             && (self.part != Part::Body || place.may_be_within(&self.pattern))
+    }
+
+    /// Whether it may be for the field of a form whose disposition is at a place.
+    fn may_name_part(&self, rename: &Rename, place: &str) -> bool {
+        let part = place.strip_suffix("/content-disposition");
+        let part = part.and_then(|part| part.strip_suffix(part_keys::HEADERS));
+        self.part == Part::Body
+            && part.is_some_and(|part| {
+                part_keys::BODIES.iter().any(|body| {
+                    let mut field = format!("{part}{body}/");
+                    push_escaped(&mut field, &rename.from);
+                    Place::of(&field, true).may_be_within(&self.pattern)
+                })
+            })
     }
 
     fn meets(&self, group: &GroupEvidence) -> bool {
