@@ -6,27 +6,35 @@
 use parity_schemas::graphql::Labelled;
 use parity_schemas::route::split_operation;
 
-/// Why requests with these routes are not sent, a sentence for each kind of them. `None` is a request that is no GraphQL.
+/// Why requests with these routes are not sent, a sentence for each kind of them. Requests of none of them were sent.
 pub(super) fn not_sent<'a>(routes: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut kinds: Vec<Option<Labelled>> = Vec::new();
-    let mut sentences = Vec::new();
-    for route in routes {
-        let kind = split_operation(route).map(|(_, operation)| Labelled::of(operation));
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-            sentences.push(match kind {
-                None => "The method may have side effects. If a second request does no harm, allow it by `shadow = true` in its [[route]]"
-                    .to_owned(),
-                Some(kind) => of_operation(route, kind),
-            });
-        }
-    }
-    sentences
+    sentences(routes.map(|route| (route, false)))
 }
 
-/// The same for those of these routes that are GraphQL operations.
-pub fn operations_not_sent<'a>(routes: impl Iterator<Item = &'a str>) -> Vec<String> {
-    not_sent(routes.filter(|route| split_operation(route).is_some()))
+/// The same for those of these routes that are GraphQL operations. Beside each is whether some of its requests were sent.
+pub fn operations_not_sent<'a>(routes: impl Iterator<Item = (&'a str, bool)>) -> Vec<String> {
+    sentences(routes.filter(|(route, _)| split_operation(route).is_some()))
+}
+
+fn sentences<'a>(routes: impl Iterator<Item = (&'a str, bool)>) -> Vec<String> {
+    let mut kinds: Vec<(Option<Labelled>, bool)> = Vec::new();
+    let mut sentences = Vec::new();
+    for (route, is_sent) in routes {
+        let kind = split_operation(route).map(|(_, operation)| Labelled::of(operation));
+        if kinds.contains(&(kind, is_sent)) {
+            continue;
+        }
+        kinds.push((kind, is_sent));
+        sentences.push(match kind {
+            None => "The method may have side effects. If a second request does no harm, allow it by `shadow = true` in its [[route]]"
+                .to_owned(),
+            Some(_) if is_sent => format!(
+                "{route}: requests that have more than what may be sent are left out: another operation beside it, other fields                  than its [[route]] lists, or something unreadable"
+            ),
+            Some(kind) => of_operation(route, kind),
+        });
+    }
+    sentences
 }
 
 fn of_operation(route: &str, kind: Labelled) -> String {
@@ -34,7 +42,7 @@ fn of_operation(route: &str, kind: Labelled) -> String {
     match kind {
         Labelled::Query => format!(
             "{route}: queries by POST are sent by `shadow_queries = true` in the [[route]] of `{endpoint}`, but for those with a mutation \
-             or something unreadable beside them"
+             or something unreadable beside them; this one alone by a [[route]] with match = \"{route}\" and shadow = true"
         ),
         Labelled::Mutation => format!(
             "{route}: a mutation has side effects. If a second request of this one does no harm, allow it alone: a [[route]] with \
@@ -79,8 +87,17 @@ mod tests {
         assert!(told[0].ends_with("in the [[route]] of `POST /graphql` would send every mutation"));
         assert!(told[1].contains("`shadow_queries = true` in the [[route]] of `POST /graphql`"));
         assert!(told[2].ends_with("`shadow = true` in its [[route]]"));
-        let operations = operations_not_sent(["POST /quotes", "GET /graphql unknown"].into_iter());
-        assert_eq!(operations.len(), 1, "{operations:?}");
-        assert!(operations[0].starts_with("GET /graphql unknown: what cannot be read"));
+        let routes = [
+            ("POST /quotes", false),
+            ("POST /graphql mutation Quote", true),
+            ("POST /graphql mutation Pay", false),
+            ("GET /graphql unknown", false),
+        ];
+        let operations = operations_not_sent(routes.into_iter());
+        assert_eq!(operations.len(), 3, "{operations:#?}");
+        // It has a [[route]] already.
+        assert!(operations[0].contains("Quote: requests that have more than what may be sent"));
+        assert!(operations[1].contains("match = \"POST /graphql mutation Pay\""));
+        assert!(operations[2].starts_with("GET /graphql unknown: what cannot be read"));
     }
 }

@@ -213,7 +213,7 @@ fn outcomes(out: &mut Document, view: &ReportView<'_>) {
             format!("- {} × {told}", grouped(*count))
         });
         let not_sent = part.not_sent.iter();
-        let not_sent = not_sent.map(|sentence| format!("- {}", plain(sentence)));
+        let not_sent = not_sent.map(|told| format!("- {}", plain(&sentence(told))));
         let lines: Vec<String> = lines.chain(not_sent).collect();
         folded(
             out,

@@ -337,14 +337,14 @@ pub(crate) struct WithoutVerdict {
     pub(crate) not_sent: Vec<String>,
 }
 
-/// Routes of which some requests were not sent because of what they may do.
-fn not_sent(report: &Report) -> impl Iterator<Item = &str> {
+/// Routes of which some requests were not sent because of what they may do, and whether others were.
+fn not_sent(report: &Report) -> impl Iterator<Item = (&str, bool)> {
     let is_one = |route: &&RouteReport| {
         let count = route.counts.not_compared.get(&Reason::UnsafeMethod);
         count.is_some_and(|count| *count > 0)
     };
     let routes = report.routes.iter().filter(is_one);
-    routes.map(|route| route.route.as_str())
+    routes.map(|route| (route.route.as_str(), route.counts.compared() > 0))
 }
 
 impl WithoutVerdict {
