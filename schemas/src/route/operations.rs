@@ -133,8 +133,10 @@ pub fn means(route: &str, label: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use http::Method;
+
     use super::*;
-    use crate::route::RoutePolicy;
+    use crate::route::RouteResolver;
 
     #[test]
     fn an_operation_is_counted_by_its_name_under_the_policy_of_its_route() {
@@ -156,6 +158,63 @@ mod tests {
         assert_eq!(first.policy(), &policy);
         assert!(!first.is_configured());
         assert!(Arc::ptr_eq(&first, &routes.of(&route, &operation)));
+    }
+
+    /// All that a request has is sent again, so all of it must be allowed.
+    #[test]
+    fn a_request_is_asked_again_as_the_strictest_of_its_operations_says() {
+        let rule = |text: &str, recheck| {
+            let policy = RoutePolicy {
+                recheck,
+                graphql: text.ends_with("graphql"),
+                ..RoutePolicy::default()
+            };
+            let rule = RouteRule::parse(text, policy).expect("a route");
+            match text.contains("mutation") {
+                true => rule.asking_for(vec!["quote".to_owned()]),
+                false => rule,
+            }
+        };
+        let rules = [
+            rule("POST /graphql", None),
+            rule("POST /graphql mutation Quote", Some(true)),
+            rule("POST /graphql query Often", Some(true)),
+            rule("POST /graphql query Never", Some(false)),
+        ];
+        let mut resolver = RouteResolver::new(rules.into());
+        let route = resolver.resolve(&Method::POST, "/graphql");
+        let mut routes = OperationRoutes::default();
+        for (documents, recheck) in [
+            (&["mutation Quote { quote }"][..], Some(true)),
+            (&["mutation Quote { pay }"], None),
+            (&["mutation Quote { quote }"], Some(true)),
+            (
+                &["mutation Quote { quote }", "query Often { a }"],
+                Some(true),
+            ),
+            (&["mutation Quote { quote }", "query Other { a }"], None),
+            (&["mutation Quote { quote } mutation Quote { pay }"], None),
+            (
+                &[
+                    "query Often { a }",
+                    "query Other { a }",
+                    "query Never { a }",
+                ],
+                Some(false),
+            ),
+        ] {
+            let each = documents.iter();
+            let each: Vec<_> = each
+                .map(|text| format!("{{\"query\":\"{text}\"}}"))
+                .collect();
+            let body = match each.as_slice() {
+                [one] => one.clone(),
+                several => format!("[{}]", several.join(",")),
+            };
+            let operation = Operation::of_body(b"application/json", None, body.as_bytes());
+            let policy = *routes.of(&route, &operation).policy();
+            assert_eq!((policy.recheck, policy.graphql), (recheck, true), "{body}");
+        }
     }
 
     #[test]
