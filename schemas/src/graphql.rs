@@ -102,9 +102,9 @@ impl Part {
 
     /// Whether all that it runs are these fields of the root of a mutation. `__typename` only reads.
     pub fn asks_only_for(&self, fields: &[Box<str>]) -> bool {
-        let is_one = |field: &Box<str>| **field == *"__typename" || fields.contains(field);
-        let own = self.fields.as_ref();
-        own.is_some_and(|own| !own.is_empty() && own.iter().all(is_one))
+        let is_one = |own: &str| own == "__typename" || fields.iter().any(|field| **field == *own);
+        let own = self.fields.as_deref().unwrap_or_default();
+        !own.is_empty() && own.iter().all(|own| is_one(own))
     }
 }
 

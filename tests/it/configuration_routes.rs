@@ -188,16 +188,18 @@ fn known_for(route: &str) -> String {
     )
 }
 
+const COUNTED: &str = "[[route]]\nmatch = \"POST /graphql\"\ngraphql = true\n";
+const FIELDS: &str = "fields = [\"quote\"]";
+
+fn operation(name: &str, keys: &str) -> String {
+    format!("[[route]]\nmatch = \"POST /graphql {name}\"\n{keys}\n")
+}
+
 #[test]
-fn what_is_said_of_one_operation_applies_or_is_refused() {
-    let operation =
-        |name: &str, keys: &str| format!("[[route]]\nmatch = \"POST /graphql {name}\"\n{keys}\n");
-    let counted = "[[route]]\nmatch = \"POST /graphql\"\ngraphql = true\n";
-    let everything = format!("{counted}shadow = true\n");
-    let fields = "fields = [\"quote\"]";
+fn what_is_said_of_one_operation_and_can_never_apply_is_refused() {
     for (text, words) in [
         (
-            operation("mutation Quote", &format!("shadow = true\n{fields}")),
+            operation("mutation Quote", &format!("shadow = true\n{FIELDS}")),
             [
                 "parity.toml:5:1: match: no request has the route `POST /graphql mutation Quote`: operations are only told apart on a GraphQL endpoint",
                 "declare a [[route]] with `match = \"POST /graphql\"` and `graphql = true`",
@@ -214,28 +216,28 @@ fn what_is_said_of_one_operation_applies_or_is_refused() {
             ],
         ),
         (
-            counted.to_owned() + &operation("mutation Quote", "shadow = true"),
+            COUNTED.to_owned() + &operation("mutation Quote", "shadow = true"),
             [
                 "parity.toml:9:1: shadow: a client may give this name to any mutation",
                 "such as fields = [\"quote\"]",
             ],
         ),
         (
-            counted.to_owned() + &operation("mutation", "recheck = true"),
+            COUNTED.to_owned() + &operation("mutation", "recheck = true"),
             [
                 "parity.toml:9:1: recheck: a client may give this name to any mutation",
                 "such as fields = [\"quote\"]",
             ],
         ),
         (
-            counted.to_owned() + &operation("mutation Quote", "shadow = true\nfields = []"),
+            COUNTED.to_owned() + &operation("mutation Quote", "shadow = true\nfields = []"),
             [
                 "parity.toml:10:1: fields: there is none",
                 "such as [\"quote\"]",
             ],
         ),
         (
-            counted.to_owned()
+            COUNTED.to_owned()
                 + &operation(
                     "mutation Quote",
                     "shadow = true\nfields = [\"quote { id }\"]",
@@ -246,53 +248,61 @@ fn what_is_said_of_one_operation_applies_or_is_refused() {
             ],
         ),
         (
-            counted.to_owned() + &operation("query Orders", fields),
+            COUNTED.to_owned() + &operation("query Orders", FIELDS),
             [
                 "parity.toml:9:1: fields: `query Orders` is no mutation",
                 "leave it out",
             ],
         ),
         (
-            format!("[[route]]\nmatch = \"POST /quotes\"\n{fields}\n"),
+            format!("[[route]]\nmatch = \"POST /quotes\"\n{FIELDS}\n"),
             [
                 "parity.toml:6:1: fields: only the [[route]] of one mutation of a GraphQL endpoint has them",
                 "match = \"POST /graphql mutation Quote\"",
             ],
         ),
         (
-            counted.to_owned() + &operation("query Orders", "shadow_queries = true"),
+            COUNTED.to_owned() + &operation("query Orders", "shadow_queries = true"),
             [
                 "parity.toml:9:1: shadow_queries: is said of an endpoint",
                 "match = \"POST /graphql\"",
             ],
         ),
+    ] {
+        refused(&format!("{UPSTREAMS}{text}"), &words);
+    }
+}
+
+#[test]
+fn what_would_open_more_than_one_operation_is_refused() {
+    for (text, words) in [
         (
-            counted.to_owned() + &operation("query batch", ""),
+            COUNTED.to_owned() + &operation("query batch", ""),
             [
                 "parity.toml:8:1: match: a batch has no [[route]] of its own",
                 "name the operations",
             ],
         ),
         (
-            counted.to_owned() + &operation("subscription Ticks", "shadow = true"),
+            COUNTED.to_owned() + &operation("subscription Ticks", "shadow = true"),
             ["parity.toml:9:1: shadow: no subscription is sent", ""],
         ),
         (
-            counted.to_owned() + &operation("unknown", "shadow = true"),
+            COUNTED.to_owned() + &operation("unknown", "shadow = true"),
             [
                 "parity.toml:9:1: shadow: what cannot be read may be any mutation",
                 "write shadow = true in the [[route]] with match = \"POST /graphql\"",
             ],
         ),
         (
-            everything + &operation("mutation Pay", "shadow = false"),
+            format!("{COUNTED}shadow = true\n") + &operation("mutation Pay", "shadow = false"),
             [
                 "parity.toml:9:1: shadow: `POST /graphql` sends every mutation, also what this one does under another name",
                 "write one with shadow = true for each mutation that may be sent",
             ],
         ),
         (
-            counted.to_owned()
+            COUNTED.to_owned()
                 + &operation("query Orders", "shadow = true")
                 + &operation("query Orders", "shadow = false"),
             [
@@ -310,9 +320,13 @@ fn what_is_said_of_one_operation_applies_or_is_refused() {
     ] {
         refused(&format!("{UPSTREAMS}{text}"), &words);
     }
+}
+
+#[test]
+fn what_is_said_of_one_operation_of_a_graphql_endpoint_is_accepted() {
     let place = Place::new();
     let fine = [
-        counted.to_owned(),
+        COUNTED.to_owned(),
         operation(
             "mutation Quote",
             "shadow = true\nrecheck = true\nsample = 0.5\nfields = [\"quote\"]",

@@ -170,9 +170,10 @@ mod tests {
                 ..RoutePolicy::default()
             };
             let rule = RouteRule::parse(text, policy).expect("a route");
-            match text.contains("mutation") {
-                true => rule.asking_for(vec!["quote".to_owned()]),
-                false => rule,
+            if text.contains("mutation") {
+                rule.asking_for(vec!["quote".to_owned()])
+            } else {
+                rule
             }
         };
         let rules = [
