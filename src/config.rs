@@ -10,6 +10,7 @@ mod hidden;
 mod known;
 mod loops;
 mod needs;
+mod operations;
 mod policy;
 pub(crate) mod problem;
 mod refused;

@@ -19,7 +19,7 @@ use parity_sink::read::FoundTerms;
 use rust_embed::RustEmbed;
 
 use crate::view::words::{
-    elapsed, grouped, most_frequent, percent as share, rate, targets, version,
+    elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
 };
 use crate::view::{
     CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, Headline,

@@ -9,7 +9,7 @@ vocabulary! {
     /// Why an exchange has no verdict; where several apply, the first in this order.
     Reason as "reason of not_compared" {
         /// The method may have side effects and no route allows it.
-        UnsafeMethod = "unsafe_method" => "the method may have side effects; a [[route]] with shadow = true allows it",
+        UnsafeMethod = "unsafe_method" => "the method or the GraphQL operation may have side effects; a [[route]] of its own with shadow = true allows it",
         /// Shadowing was switched off.
         ShadowingOff = "shadowing_off" => "shadowing was switched off",
         /// Left out by the sampling rate.

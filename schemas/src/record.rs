@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::evidence::Decision;
 pub use crate::recheck::MismatchClass;
+use crate::route::split_operation;
 use crate::tally::{GroupTally, Identity, SetTally, Tally};
 use crate::terms::Terms;
 use crate::time::Timestamp;
@@ -240,6 +241,28 @@ pub struct Mismatch {
     pub class: MismatchClass,
     /// For the first few of a group and interval.
     pub sample: Option<Sample>,
+}
+
+impl Mismatch {
+    /// See [`target`].
+    pub fn target(&self) -> String {
+        target(&self.path, &self.query, &self.route)
+    }
+}
+
+/// What a request asked for, as a person names it: path, query, and of GraphQL the operation, whose path and method are
+/// those of all others.
+pub fn target(path: &str, query: &str, route: &str) -> String {
+    let mut text = path.to_owned();
+    if !query.is_empty() {
+        text.push('?');
+        text.push_str(query);
+    }
+    if let Some((_, operation)) = split_operation(route) {
+        text.push(' ');
+        text.push_str(operation);
+    }
+    text
 }
 
 /// Gives the columns of `mismatches` to a macro, see [`crate::table`].

@@ -472,7 +472,7 @@ impl Report {
 /// The two values of one finding, redacted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupExample {
-    /// The request's path and query, redacted.
+    /// The request's path and query, redacted; behind them the operation, if it is GraphQL.
     pub target: String,
     /// Where the values are.
     pub path: String,

@@ -15,11 +15,14 @@ use std::sync::Arc;
 
 use http::Method;
 
+use crate::graphql::operation_label;
 use crate::ident::is_value_in_path;
 use crate::secret::{Trail, is_secret_name};
 
 pub use operations::{OperationRoutes, means, split_operation};
 pub use reach::label_of_requests;
+
+use operations::OperationRule;
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
 const MAX_LABEL_BYTES: usize = 200;
@@ -36,6 +39,8 @@ pub struct Route {
     label: Box<str>,
     policy: RoutePolicy,
     configured: bool,
+    /// What is said of some of its operations.
+    operations: Option<Arc<[OperationRule]>>,
 }
 
 /// The configuration of one route; `None` means the general setting.
@@ -61,6 +66,7 @@ impl Route {
             label: label.into(),
             policy: RoutePolicy::default(),
             configured: false,
+            operations: None,
         }
     }
 
@@ -93,6 +99,10 @@ pub struct RouteRule {
     segments: Vec<Segment>,
     label: Box<str>,
     policy: RoutePolicy,
+    /// Only these requests of the GraphQL endpoint.
+    operation: Option<Box<str>>,
+    /// Of a mutation: only where it asks for no other fields of the root.
+    fields: Option<Box<[Box<str>]>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,13 +131,19 @@ pub enum RouteError {
     /// A placeholder as other routers write it.
     #[error("segment `{0}`: a placeholder is written in braces; write `{1}`")]
     Foreign(String, String),
+    /// Something behind the path that is no operation.
+    #[error(
+        "`{0}` behind the path is no GraphQL operation as a report names it, such as `query Orders`; a blank in a path is written %20"
+    )]
+    Operation(String),
     /// A query or fragment in the path.
     #[error("`{0}` has a query or fragment; a route matches the path alone")]
     Query(String),
 }
 
 impl RouteRule {
-    /// Reads `METHOD /path/{placeholder}/{*rest}`; `*` stands for every method.
+    /// Reads `METHOD /path/{placeholder}/{*rest}`; `*` stands for every method. Behind that may stand an operation, as
+    /// reports name it.
     pub fn parse(text: &str, policy: RoutePolicy) -> Result<Self, RouteError> {
         let form = || RouteError::Form(text.to_owned());
         let (method, path) = text
@@ -135,6 +151,13 @@ impl RouteRule {
             .split_once(char::is_whitespace)
             .ok_or_else(form)?;
         let path = path.trim();
+        let (path, operation) = match path.split_once(char::is_whitespace) {
+            None => (path, None),
+            Some((path, rest)) => {
+                let error = || RouteError::Operation(rest.trim().to_owned());
+                (path, Some(operation_label(rest).ok_or_else(error)?))
+            }
+        };
         let rest = path.strip_prefix('/').ok_or_else(form)?;
         if path.contains(['?', '#']) {
             return Err(RouteError::Query(path.to_owned()));
@@ -155,13 +178,29 @@ impl RouteRule {
             .enumerate()
             .map(|(index, segment)| Segment::parse(segment, index + 1 == count))
             .collect::<Result<_, _>>()?;
-        let label = format!("{} {path}", method.as_ref().map_or("*", Method::as_str));
+        let mut label = format!("{} {path}", method.as_ref().map_or("*", Method::as_str));
+        if let Some(operation) = &operation {
+            label.push(' ');
+            label.push_str(operation);
+        }
         Ok(Self {
             method,
             segments,
             label: label.into(),
             policy,
+            operation: operation.map(Into::into),
+            fields: None,
         })
+    }
+
+    /// Only for a mutation that asks for none but these fields of the root: its name is the client's, so it alone does not
+    /// tell what it does.
+    #[must_use]
+    pub fn asking_for(self, fields: Vec<String>) -> Self {
+        Self {
+            fields: Some(fields.into_iter().map(Into::into).collect()),
+            ..self
+        }
     }
 
     /// `GET /users/{id}`; with `*` for every method.
@@ -172,6 +211,18 @@ impl RouteRule {
     /// What is done with its requests.
     pub fn policy(&self) -> &RoutePolicy {
         &self.policy
+    }
+
+    /// The label of the endpoint and the operation, if it is for one.
+    pub fn operation(&self) -> Option<(&str, &str)> {
+        self.operation
+            .is_some()
+            .then(|| split_operation(&self.label))?
+    }
+
+    /// The fields of the root that its mutation may ask for, if they are said.
+    pub fn fields(&self) -> Option<&[Box<str>]> {
+        self.fields.as_deref()
     }
 
     fn matches(&self, method: &Method, path: &str) -> bool {
@@ -214,6 +265,8 @@ impl Segment {
 /// Names requests. Each worker has its own, so that naming a request takes no lock.
 pub struct RouteResolver {
     rules: Arc<[RouteRule]>,
+    /// Of each rule, what is said of its operations.
+    operations: Vec<Option<Arc<[OperationRule]>>>,
     interned: HashMap<Box<str>, Arc<Route>>,
     scratch: String,
 }
@@ -221,7 +274,9 @@ pub struct RouteResolver {
 impl RouteResolver {
     /// With the operator's routes, in the order in which they are tried.
     pub fn new(rules: Arc<[RouteRule]>) -> Self {
+        let of_endpoint = |rule: &RouteRule| operations::of_endpoint(&rules, rule);
         Self {
+            operations: rules.iter().map(of_endpoint).collect(),
             rules,
             interned: HashMap::new(),
             scratch: String::new(),
@@ -230,7 +285,9 @@ impl RouteResolver {
 
     /// The route of a request; `path` is without the query.
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
-        let rule = self.rules.iter().find(|rule| rule.matches(method, path));
+        let mut rules = self.rules.iter().zip(&self.operations);
+        let found = rules.find(|(rule, _)| rule.operation.is_none() && rule.matches(method, path));
+        let (rule, operations) = found.unzip();
         self.scratch.clear();
         let policy = if let Some(rule) = rule {
             self.scratch.push_str(&rule.label);
@@ -249,6 +306,7 @@ impl RouteResolver {
             label: self.scratch.as_str().into(),
             policy,
             configured: rule.is_some(),
+            operations: operations.cloned().flatten(),
         });
         if self.interned.len() < MAX_INTERNED {
             self.interned
@@ -385,6 +443,11 @@ mod tests {
             "GET /{}",
             "GET /{*rest}/x",
             "GET /a?b=1",
+            "GET /my path",
+            "POST /graphql query Orders { a }",
+            "POST /graphql persisted 1a2b",
+            "POST /graphql unknown Orders",
+            "POST /graphql Query Orders",
             "",
         ] {
             let error = RouteRule::parse(text, RoutePolicy::default())

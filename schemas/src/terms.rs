@@ -167,6 +167,9 @@ pub struct RouteCoverage {
     /// Whether GraphQL requests that only read are shadowed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shadow_queries: bool,
+    /// Of a GraphQL mutation: it is for no requests that ask for other fields of the root.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
 }
 
 /// Under which terms requests of one identity were counted; there is one of these for each change.

@@ -189,7 +189,7 @@ impl Reader<'_> {
                     let parsed = RouteRule::parse(text, RoutePolicy::default());
                     match parsed {
                         Ok(_) if all_methods => Err("it names every method".to_owned()),
-                        Ok(_) => Ok(text.to_owned()),
+                        Ok(rule) => Ok(rule.label().to_owned()),
                         Err(error) => Err(error.to_string()),
                     }
                 },

@@ -6,12 +6,11 @@
 
 use std::sync::Arc;
 
-use parity_schemas::route::{
-    RouteError, RoutePolicy, RouteRule, label_of_requests, split_operation,
-};
+use parity_schemas::route::{RouteError, RoutePolicy, RouteRule, label_of_requests};
 
 use super::Layers;
 use super::file::TableEntry;
+use super::operations::{graphql_endpoint, nothing_told_apart};
 use super::problem::{Origin, Problem};
 use super::settings::entries::{EntryKey, route};
 use super::value;
@@ -32,6 +31,9 @@ impl Layers {
             }
         }
         self.refuse_hidden(&routes, &places);
+        if complete {
+            self.look_at_operations(&routes, &places);
+        }
         let routes = routes.into();
         // A rule may name a route that could not be read.
         if complete {
@@ -49,7 +51,7 @@ impl Layers {
         let line = line.split(['?', '#']).next().unwrap_or_default();
         let rule = RouteRule::parse(line, RoutePolicy::default())?;
         let mut named = self.rules.iter().map(|entry| entry.config.route.as_deref());
-        let is_operation = split_operation(rule.label()).is_some();
+        let is_operation = rule.operation().is_some();
         if is_operation || named.any(|route| route == Some(rule.label())) {
             return Ok(rule.label().to_owned());
         }
@@ -75,9 +77,10 @@ impl Layers {
             let origin = entry.origin_of(&route::MATCH);
             Problem::new(origin, format!("match: {error}"))
         };
-        RouteRule::parse(wanted, policy)
+        let rule = RouteRule::parse(wanted, policy)
             .map_err(|error| self.problems.push(problem(error)))
-            .ok()
+            .ok()?;
+        Some(self.of_operation(entry, rule))
     }
 
     fn route_switch(&mut self, route: &TableEntry, key: &EntryKey) -> bool {
@@ -90,6 +93,10 @@ impl Layers {
             let problem = Problem::new(entry.origin_of(key), format!("{}: {message}", key.name));
             self.problems.push(problem.hint(hint));
         };
+        // What is wrong with these keys of an operation is said elsewhere.
+        if wanted.split_whitespace().nth(2).is_some() {
+            return;
+        }
         if policy.shadow_queries && !policy.graphql {
             wrong(
                 &route::SHADOW_QUERIES,
@@ -176,22 +183,12 @@ impl Layers {
                 continue;
             };
             let wanted = rule.label();
-            if let Some((endpoint, _)) = split_operation(wanted) {
-                let is_of_it = |route: &&RouteRule| route.label() == endpoint;
-                if !routes
-                    .iter()
-                    .find(is_of_it)
-                    .is_some_and(|route| route.policy().graphql)
-                {
-                    let message = format!(
-                        "rule `{}`: no request has the route `{wanted}`: operations are only told apart on a GraphQL endpoint",
-                        entry.config.id
-                    );
-                    let hint = format!(
-                        "declare a [[route]] with `match = \"{endpoint}\"` and `graphql = true`"
-                    );
-                    let problem = Problem::new(entry.origin_of("route"), message).hint(hint);
-                    self.problems.push(problem);
+            if let Some((endpoint, _)) = rule.operation() {
+                if graphql_endpoint(routes, endpoint).is_none() {
+                    let who = format!("rule `{}`", entry.config.id);
+                    let place = entry.origin_of("route");
+                    self.problems
+                        .extend(nothing_told_apart(place, &who, wanted));
                 }
                 continue;
             }

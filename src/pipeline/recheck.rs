@@ -35,6 +35,7 @@ use parity_schemas::exchange::{Capture, Exchange, Request};
 use parity_schemas::graphql::{Access, Operation};
 use parity_schemas::recheck::{GroupSummary, RecheckEvent, RecheckSummary, add_counts};
 use parity_schemas::record::MismatchClass;
+use parity_schemas::route::RoutePolicy;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::Verdict;
 use parity_sink::tally::Unasked;
@@ -404,13 +405,19 @@ fn may_repeat(exchange: &Exchange) -> bool {
     let (request, policy) = (&exchange.request, exchange.route.policy());
     let safe = || {
         [Method::GET, Method::HEAD, Method::OPTIONS].contains(&request.method)
-            && (!policy.graphql || only_reads(request))
+            && (!policy.graphql || only_reads(request, policy))
     };
     policy.recheck.unwrap_or_else(safe)
 }
 
-/// Whether a GraphQL request changes nothing, as far as its address tells. `shadow = true` also shadows mutations by GET.
-fn only_reads(request: &Request) -> bool {
+/// Whether a GraphQL request changes nothing, as far as its address tells. `shadow = true` also shadows mutations by GET. That no
+/// document which only the service has is one, who allows queries relies on.
+fn only_reads(request: &Request, policy: &RoutePolicy) -> bool {
     let query = request.target.split_once('?').map(|(_, query)| query);
-    request.body.is_empty() && Operation::of_query(query).access() <= Access::Untold
+    let gravest = if policy.shadow_queries {
+        Access::Untold
+    } else {
+        Access::Reads
+    };
+    request.body.is_empty() && Operation::of_query(query).access() <= gravest
 }

@@ -3,6 +3,7 @@
 use parity_comparator::redact::rules_text;
 use parity_comparator::seal;
 use parity_mirror::SampleBy;
+use parity_schemas::route::RouteRule;
 use parity_schemas::terms::{Coverage, RouteCoverage, Terms};
 use parity_schemas::time::Timestamp;
 
@@ -21,6 +22,7 @@ pub(super) fn terms(settings: &MirrorSettings) -> Terms {
         recheck: route.policy().recheck,
         graphql: route.policy().graphql,
         shadow_queries: route.policy().shadow_queries,
+        fields: fields_of(route),
     });
     let coverage = Coverage {
         sample: policy.sampling.share,
@@ -38,6 +40,11 @@ pub(super) fn terms(settings: &MirrorSettings) -> Terms {
         Timestamp::now(),
         seal::id_of,
     )
+}
+
+fn fields_of(route: &RouteRule) -> Vec<String> {
+    let fields = route.fields().unwrap_or_default();
+    fields.iter().map(ToString::to_string).collect()
 }
 
 fn sample_by(by: &SampleBy) -> String {

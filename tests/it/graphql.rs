@@ -46,7 +46,7 @@ fn service(is_candidate: bool) -> (Service, Arc<Mutex<Vec<String>>>) {
     (service, asked)
 }
 
-fn post(mirror: &Mirror<'_>, body: &Value) {
+pub(crate) fn post(mirror: &Mirror<'_>, body: &Value) {
     let body = body.to_string();
     let headers = [("content-type", "application/json")];
     let answer = send(
@@ -64,7 +64,7 @@ fn post(mirror: &Mirror<'_>, body: &Value) {
 }
 
 /// `received match mismatch` of each route of a report.
-fn routes(report: &Value) -> Vec<String> {
+pub(crate) fn routes(report: &Value) -> Vec<String> {
     let list = report["routes"].as_array().expect("a list");
     let mut routes: Vec<String> = list
         .iter()

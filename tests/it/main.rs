@@ -37,6 +37,7 @@ mod equal_errors;
 mod faults;
 mod floods;
 mod graphql;
+mod graphql_operations;
 mod grpc_web;
 mod isolation;
 mod judges;

@@ -158,8 +158,12 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     } else {
         let each = routes.iter().filter_map(|route| missing(&route.decision));
         let rechecks = each.reduce(u64::saturating_add);
+        let names: Vec<&str> = routes
+            .iter()
+            .map(|route| route.decision.route.as_str())
+            .collect();
         reasons.extend(sentences::unproven(
-            TOTAL,
+            (TOTAL, &names),
             (total, counts),
             thresholds,
             rechecks,
@@ -184,7 +188,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
         } else {
             let rechecks = missing(route);
             reasons.extend(sentences::unproven(
-                name,
+                (name, &[name]),
                 (route, counts),
                 thresholds,
                 rechecks,

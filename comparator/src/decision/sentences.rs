@@ -11,6 +11,7 @@ use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
 use super::judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
+use super::not_sent::not_sent;
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents, plural};
 use crate::bounds::{self, Seen};
@@ -160,9 +161,9 @@ fn only_the_legacy(counts: &Counts) -> String {
     )
 }
 
-/// The sentences that say why a route is undecided, and what would settle it.
+/// The sentences that say why a route is undecided, and what would settle it. `routes` are those that it consists of.
 pub(super) fn unproven(
-    name: &str,
+    (name, routes): (&str, &[&str]),
     (route, counts): (&RouteDecision, &Counts),
     thresholds: &Thresholds,
     rechecks: Option<u64>,
@@ -195,23 +196,20 @@ pub(super) fn unproven(
     let (allowed, alpha) = (thresholds.max_mismatch_rate, wrong(thresholds));
     if !bounds::is_within(thresholds.bound, seen, allowed, alpha) {
         sentences.push(match never_shadowed(counts) {
-            Some(reason) => format!("{name}: no request compared. {}", shadowing(reason)),
+            Some(reason) => format!("{name}: no request compared. {}", shadowing(reason, routes)),
             None => open(name, route, thresholds),
         });
     }
     sentences
 }
 
-/// Why the candidate is never asked, and what changes that.
-fn shadowing(reason: Reason) -> &'static str {
+/// Why the candidate is never asked about requests with these routes, and what changes that.
+fn shadowing(reason: Reason, routes: &[&str]) -> String {
     match reason {
         Reason::ShadowingOff => {
-            "The candidate is never asked, because shadowing is off (`shadow` in the settings or in a [[route]])"
+            "The candidate is never asked, because shadowing is off (`shadow` in the settings or in a [[route]])".to_owned()
         }
-        _ => {
-            "The candidate is never asked, because the method may have side effects. If a second request does no harm, allow it \
-             by `shadow = true` in its [[route]]"
-        }
+        _ => format!("The candidate is never asked. {}", not_sent(routes.iter().copied()).join(". ")),
     }
 }
 

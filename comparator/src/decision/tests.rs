@@ -269,7 +269,7 @@ fn nothing_recorded_and_too_few_requests_are_undecided() {
     assert_eq!(
         only_unsafe.reasons,
         [
-            "all requests: no request compared. The candidate is never asked, because the method may have side effects. If a \
+            "all requests: no request compared. The candidate is never asked. The method may have side effects. If a \
              second request does no harm, allow it by `shadow = true` in its [[route]]"
         ]
     );

@@ -112,12 +112,13 @@ impl Check<'_> {
 
     fn route(&mut self) -> Option<Box<str>> {
         let route = self.config.route.as_deref()?;
-        if let Err(error) = RouteRule::parse(route, RoutePolicy::default()) {
-            self.error("route", error.to_string(), None);
-            return None;
+        match RouteRule::parse(route, RoutePolicy::default()) {
+            Ok(read) => Some(read.label().into()),
+            Err(error) => {
+                self.error("route", error.to_string(), None);
+                None
+            }
         }
-        let (method, path) = route.trim().split_once(char::is_whitespace)?;
-        Some(format!("{} {}", method.to_ascii_uppercase(), path.trim()).into())
     }
 
     fn part(&mut self) -> Option<Part> {

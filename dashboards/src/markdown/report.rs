@@ -208,12 +208,13 @@ fn of_group(group: &Group<'_>, any_known: bool) -> String {
 fn outcomes(out: &mut Document, view: &ReportView<'_>) {
     for part in view.without_verdict() {
         let reasons = part.reasons.iter();
-        let lines: Vec<String> = reasons
-            .map(|(reason, count)| {
-                let told = plain(&format!("{reason}: {}", reason.meaning()));
-                format!("- {} × {told}", grouped(*count))
-            })
-            .collect();
+        let lines = reasons.map(|(reason, count)| {
+            let told = plain(&format!("{reason}: {}", reason.meaning()));
+            format!("- {} × {told}", grouped(*count))
+        });
+        let not_sent = part.not_sent.iter();
+        let not_sent = not_sent.map(|told| format!("- {}", plain(&sentence(told))));
+        let lines: Vec<String> = lines.chain(not_sent).collect();
         folded(
             out,
             &format!("{} ({})", part.title, grouped(part.total)),

@@ -3,7 +3,7 @@
 use parity_schemas::evidence::{Outcome, Thresholds};
 use parity_schemas::noise::NoiseUse;
 use parity_schemas::recheck::MismatchClass;
-use parity_schemas::route::{OTHER, RoutePolicy, RouteRule};
+use parity_schemas::route::{OTHER, RouteError, RoutePolicy, RouteRule};
 use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
@@ -74,6 +74,7 @@ pub(super) fn route(text: &str) -> Result<String, String> {
         // is not in the form that reports use.
         Ok(rule) if rule.label() == label && !label.starts_with('*') => Ok(text.to_owned()),
         Err(_) if text == "OPTIONS *" => Ok(text.to_owned()),
+        Err(error @ RouteError::Operation(_)) => Err(error.to_string()),
         _ => Err(format!(
             "`{text}` is not a route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
         )),

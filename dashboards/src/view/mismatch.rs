@@ -2,11 +2,17 @@
 
 use parity_comparator::limits::TOLERATED;
 use parity_schemas::record::{Mismatch, MismatchClass, RecordedMessage};
+use parity_schemas::route::split_operation;
 use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
+use serde_json::Value;
 
 use super::difference::Difference;
 use super::excused::Excused;
+use super::words::shown;
+
+/// Variables in the head of a page: a few lines. All of them are in the body of the request.
+const MAX_VARIABLES: usize = 20;
 
 /// A mismatch with all that was recorded of it.
 #[derive(Clone, Copy)]
@@ -16,6 +22,34 @@ pub(crate) struct MismatchView<'a> {
 }
 
 impl<'a> MismatchView<'a> {
+    /// Which request it was.
+    pub(crate) fn request(self) -> String {
+        visible(&format!(
+            "{} {}",
+            self.mismatch.method,
+            self.mismatch.target()
+        ))
+    }
+
+    /// The variables of a GraphQL request as they were kept: all requests of an operation have the same text, and only these
+    /// tell one from another. The whole text stands further below.
+    pub(crate) fn variables(self) -> Option<String> {
+        split_operation(&self.mismatch.route)?;
+        let sample = self.mismatch.sample.as_ref()?;
+        let body: Value = serde_json::from_str(&sample.request.body).ok()?;
+        let variables = body.get("variables")?.as_object()?;
+        (!variables.is_empty()).then(|| {
+            let first = variables.iter().take(MAX_VARIABLES);
+            let mut each: Vec<String> = first
+                .map(|(name, value)| shown(&format!("{name} = {value}")))
+                .collect();
+            if variables.len() > MAX_VARIABLES {
+                each.push("…".to_owned());
+            }
+            each.join(" · ")
+        })
+    }
+
     /// What differs.
     pub(crate) fn differences(self) -> impl Iterator<Item = Difference<'a>> + use<'a> {
         self.mismatch.findings.iter().map(Difference::from)

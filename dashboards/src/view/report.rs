@@ -6,12 +6,12 @@ mod differing;
 use std::cmp::Reverse;
 
 use parity_comparator::decision::{
-    fields_left, left_out, never_asked_again, not_asked, not_counted, paused,
+    fields_left, left_out, never_asked_again, not_asked, not_counted, operations_not_sent, paused,
 };
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::field_share::FieldShare;
-use parity_schemas::report::Report;
+use parity_schemas::report::{Report, RouteReport};
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
@@ -244,7 +244,7 @@ impl<'a> ReportView<'a> {
     /// group, then the rest. Empty categories are left out.
     pub(crate) fn without_verdict(&self) -> Vec<WithoutVerdict> {
         [("The candidate failed", true), ("Not compared", false)]
-            .map(|(title, failed)| WithoutVerdict::of(&self.report.counts, title, failed))
+            .map(|(title, failed)| WithoutVerdict::of(self.report, title, failed))
             .into_iter()
             .flatten()
             .collect()
@@ -333,11 +333,24 @@ pub(crate) struct WithoutVerdict {
     pub(crate) total: u64,
     /// The most frequent first.
     pub(crate) reasons: Vec<(Reason, u64)>,
+    /// Which GraphQL operations are not sent, and what changes that, in sentences.
+    pub(crate) not_sent: Vec<String>,
+}
+
+/// Routes of which some requests were not sent because of what they may do, and whether others were.
+fn not_sent(report: &Report) -> impl Iterator<Item = (&str, bool)> {
+    let is_one = |route: &&RouteReport| {
+        let count = route.counts.not_compared.get(&Reason::UnsafeMethod);
+        count.is_some_and(|count| *count > 0)
+    };
+    let routes = report.routes.iter().filter(is_one);
+    routes.map(|route| (route.route.as_str(), route.counts.compared() > 0))
 }
 
 impl WithoutVerdict {
-    fn of(counts: &Counts, title: &'static str, failed: bool) -> Option<Self> {
-        let mut reasons: Vec<(Reason, u64)> = counts
+    fn of(report: &Report, title: &'static str, failed: bool) -> Option<Self> {
+        let mut reasons: Vec<(Reason, u64)> = report
+            .counts
             .not_compared
             .iter()
             .map(|(reason, count)| (*reason, *count))
@@ -348,6 +361,11 @@ impl WithoutVerdict {
             title,
             total: reasons.iter().map(|(_, count)| count).sum(),
             reasons,
+            not_sent: if failed {
+                Vec::new()
+            } else {
+                operations_not_sent(not_sent(report))
+            },
         })
     }
 }

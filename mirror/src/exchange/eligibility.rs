@@ -5,8 +5,8 @@
 
 use http::{HeaderMap, Method};
 use parity_schemas::exchange::ByteHold;
-use parity_schemas::graphql::Access;
-use parity_schemas::route::RoutePolicy;
+use parity_schemas::graphql::{Access, Operation};
+use parity_schemas::route::{Route, RoutePolicy};
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::admission::Slot;
@@ -28,20 +28,33 @@ pub(super) fn allows_method(policy: &RoutePolicy, method: &Method) -> bool {
     policy.shadow.unwrap_or(safe)
 }
 
-/// Whether a GraphQL request that may do this may be shadowed. A method that is safe by name is not enough for what is
-/// no query, or cannot be read. A subscription has an answer without an end, and each one keeps a service busy.
-pub(super) fn allows_operation(policy: &RoutePolicy, method: &Method, access: Access) -> bool {
+/// Whether a GraphQL request may be shadowed: all that it has must be allowed, also what it does not ask for.
+pub(super) fn allows_operation(route: &Route, method: &Method, operation: &Operation) -> bool {
+    let mut parts = operation.parts().iter();
+    parts.all(|part| allows_part(&route.policy_of(part), method, part.access()))
+}
+
+/// A method that is safe by name is not enough for what is no query, or cannot be read. A document that only the service has
+/// may be a mutation; that none is one by GET, who allows queries relies on. A subscription has an answer without an end,
+/// and each one keeps a service busy.
+fn allows_part(policy: &RoutePolicy, method: &Method, access: Access) -> bool {
     match (access, policy.shadow) {
         (Access::Streams, _) | (Access::Unknown | Access::Writes, None) => false,
         (_, Some(shadow)) => shadow,
         (Access::Reads, None) => policy.shadow_queries || allows_method(policy, method),
-        (Access::Untold, None) => allows_method(policy, method),
+        (Access::Untold, None) => policy.shadow_queries && allows_method(policy, method),
     }
 }
 
 /// Whether any operation in the body of a request may be shadowed.
-pub(super) fn may_allow_operations(policy: &RoutePolicy) -> bool {
-    policy.shadow.unwrap_or(policy.shadow_queries)
+pub(super) fn may_allow_operations(route: &Route) -> bool {
+    let policy = route.policy();
+    policy.shadow.unwrap_or(policy.shadow_queries) || route.is_some_operation_shadowed(true)
+}
+
+/// Whether every operation in the body of a request may be shadowed, also one that cannot be read.
+pub(super) fn allows_all_operations(route: &Route) -> bool {
+    route.policy().shadow == Some(true) && !route.is_some_operation_shadowed(false)
 }
 
 /// Why a request must not be shadowed, decided from its head; `None` if it may be. `allowed` is whether it may be by its

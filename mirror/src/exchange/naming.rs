@@ -73,7 +73,7 @@ impl Naming {
 
     /// Whether an operation that cannot be read would be shadowed, too.
     pub(super) fn takes_any(&self) -> bool {
-        self.route.policy().shadow == Some(true)
+        eligibility::allows_all_operations(&self.route)
     }
 
     /// Counts the request under the operation that its body asks for; returns why it must not be shadowed, if so.
@@ -81,13 +81,15 @@ impl Naming {
         let media = head.headers.get(CONTENT_TYPE);
         let media = media.map(HeaderValue::as_bytes).unwrap_or_default();
         let operation = Operation::of_body(media, head.uri.query(), body);
-        self.named.get_or_init(|| self.count(&operation));
-        let policy = self.route.policy();
-        let allowed = eligibility::allows_operation(policy, &head.method, operation.access());
-        if allowed {
-            self.refusal
-        } else {
-            Some(Reason::UnsafeMethod)
+        let named = self.named.get_or_init(|| self.count(&operation));
+        if !eligibility::allows_operation(&self.route, &head.method, &operation) {
+            return Some(Reason::UnsafeMethod);
         }
+        let is_share = matches!(self.refusal, None | Some(Reason::SampledOut));
+        if is_share && named.policy().sample != self.route.policy().sample {
+            // Its own share applies, not that of the endpoint.
+            return eligibility::refusal(&self.terms, named.policy(), true, &head.headers);
+        }
+        self.refusal
     }
 }

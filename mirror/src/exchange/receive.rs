@@ -58,13 +58,13 @@ pub(crate) fn receive(
             (Ticket::receive(terms, route), refusal)
         }
         Asks::This(operation) => {
-            let access = operation.access();
-            let refusal = refusal(eligibility::allows_operation(&policy, method, access));
+            let allowed = eligibility::allows_operation(&route, method, &operation);
             let route = terms.operation_route(&route, &operation);
+            let refusal = eligibility::refusal(terms, route.policy(), allowed, headers);
             (Ticket::receive(terms, route), refusal)
         }
         Asks::InBody => {
-            let refusal = refusal(eligibility::may_allow_operations(&policy));
+            let refusal = refusal(eligibility::may_allow_operations(&route));
             let naming = Naming::new(terms, route, refusal);
             (Ticket::begin(terms, naming), None)
         }

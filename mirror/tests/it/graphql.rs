@@ -8,34 +8,34 @@ use parity_schemas::verdict::Reason;
 use crate::support::{Client, Rig, Running, Service, ok};
 
 /// Larger than what an operation is read from, and than a body that is compared.
-const MEGABYTE: usize = 1 << 20;
+pub(crate) const MEGABYTE: usize = 1 << 20;
 
-fn counted() -> RoutePolicy {
+pub(crate) fn counted() -> RoutePolicy {
     RoutePolicy {
         graphql: true,
         ..RoutePolicy::default()
     }
 }
 
-fn queries() -> RoutePolicy {
+pub(crate) fn queries() -> RoutePolicy {
     RoutePolicy {
         shadow_queries: true,
         ..counted()
     }
 }
 
-fn everything() -> RoutePolicy {
+pub(crate) fn everything() -> RoutePolicy {
     RoutePolicy {
         shadow: Some(true),
         ..counted()
     }
 }
 
-fn between(legacy: &Service, candidate: &Service, policy: RoutePolicy) -> Rig {
+pub(crate) fn between(legacy: &Service, candidate: &Service, policy: RoutePolicy) -> Rig {
     Rig::new(legacy, candidate).routed("* /graphql", policy)
 }
 
-fn head(target: &str, more: &str, length: usize) -> String {
+pub(crate) fn head(target: &str, more: &str, length: usize) -> String {
     format!("POST {target} HTTP/1.1\r\nhost: test\r\ncontent-length: {length}\r\n{more}\r\n")
 }
 
@@ -48,7 +48,7 @@ fn post_as(client: &mut Client, media: &str, body: &str) -> u16 {
     client.send(head + body).reply().status()
 }
 
-fn post(client: &mut Client, body: &str) -> u16 {
+pub(crate) fn post(client: &mut Client, body: &str) -> u16 {
     post_as(client, "application/json", body)
 }
 
@@ -141,8 +141,31 @@ fn a_get_is_read_by_its_target_and_a_mutation_in_it_is_none() {
     );
     assert!(candidate.seen().is_empty());
     client.get("/graphql?query=query%20Orders%7Ba%7D");
-    client.get("/graphql?documentId=sha256:1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b");
-    client.get("/graphql");
+    assert_eq!(
+        mirror.ledger.exchange().route.label(),
+        "* /graphql query Orders"
+    );
+}
+
+/// The services alone know what a hash or an id stands for, so by default it is taken for a mutation, also by GET.
+#[test]
+fn a_document_that_a_get_only_names_is_sent_where_queries_are_said_to_be_safe() {
+    const STORED: &str = "/graphql?documentId=sha256:1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b";
+    let targets = [STORED, "/graphql", "/graphql?doc_id=7"];
+    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
+    let mirror = between(&legacy, &candidate, counted()).start();
+    let mut client = mirror.client();
+    for target in targets {
+        assert_eq!(client.get(target).status(), 200);
+    }
+    assert_eq!(mirror.ledger.reasons(3), [Reason::UnsafeMethod; 3]);
+    assert!(candidate.seen().is_empty());
+
+    let mirror = between(&legacy, &candidate, queries()).start();
+    let mut client = mirror.client();
+    for target in targets {
+        client.get(target);
+    }
     let mut routes: Vec<String> = mirror
         .ledger
         .exchanges(3)
@@ -154,10 +177,34 @@ fn a_get_is_read_by_its_target_and_a_mutation_in_it_is_none() {
         routes,
         [
             "* /graphql persisted 1a2b3c4d5e6f",
-            "* /graphql query Orders",
+            "* /graphql unknown",
             "* /graphql unknown"
         ]
     );
+    // By its own [[route]], and no other one.
+    let stored = RoutePolicy {
+        shadow: Some(true),
+        ..RoutePolicy::default()
+    };
+    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
+    let mirror = between(&legacy, &candidate, counted())
+        .routed("* /graphql persisted 1a2b3c4d5e6f", stored)
+        .start();
+    let mut client = mirror.client();
+    client.get(&STORED.replace("1a2b", "2b1a"));
+    mirror.ledger.reasons(1);
+    client.get(STORED);
+    assert_eq!(
+        mirror.ledger.exchange().route.label(),
+        "* /graphql persisted 1a2b3c4d5e6f"
+    );
+    let body = r#"{"documentId":"sha256:1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b"}"#;
+    post(&mut client, body);
+    assert_eq!(
+        mirror.ledger.exchange().request.body.contiguous(),
+        body.as_bytes()
+    );
+    assert_eq!(candidate.seen().len(), 2);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod eligibility;
 mod expectations;
 mod floods;
 mod graphql;
+mod graphql_operations;
 mod grpc;
 mod half_closing;
 mod hop_by_hop;

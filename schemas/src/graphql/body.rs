@@ -9,14 +9,14 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Access, Asked, MAX_BATCH, Operation};
+use super::{Asked, MAX_BATCH, Operation, Part};
 
 /// `None` if the body is not a GraphQL request, or cannot be read in one way only.
 pub(super) fn operation(body: &[u8]) -> Option<Operation> {
     let batch = body.trim_ascii_start().first() == Some(&b'[');
     if batch {
-        let Batch(accesses) = serde_json::from_slice(body).ok()?;
-        return Some(Operation::of_batch(accesses));
+        let Batch(parts) = serde_json::from_slice(body).ok()?;
+        return Some(Operation::of_batch(parts));
     }
     let asked: Asked<'_> = serde_json::from_slice(body).ok()?;
     Some(asked.operation())
@@ -30,8 +30,8 @@ pub(super) fn hash_in_extensions(text: &str) -> Option<Option<String>> {
     Some(hash.map(|stored| stored.sha256_hash.into_owned()))
 }
 
-/// What each request of a batch may do.
-struct Batch(Vec<Access>);
+/// What the requests of a batch have, all together.
+struct Batch(Vec<Part>);
 
 #[derive(Deserialize)]
 struct Extensions<'t> {
@@ -65,14 +65,14 @@ impl<'de> Visitor<'de> for BatchVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Batch, A::Error> {
-        let mut accesses = Vec::new();
+        let mut parts = Vec::new();
         while let Some(asked) = seq.next_element::<Asked<'de>>()? {
-            if accesses.len() == MAX_BATCH {
+            parts.extend_from_slice(asked.operation().parts());
+            if parts.len() > MAX_BATCH {
                 return Err(A::Error::custom("too many requests in a batch"));
             }
-            accesses.push(asked.operation().access());
         }
-        Ok(Batch(accesses))
+        Ok(Batch(parts))
     }
 }
 

@@ -14,11 +14,16 @@ const MAX_DEPTH: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
+/// Most fields of a mutation that are told: what asks for more is not what an operator has listed.
+const MAX_FIELDS: usize = 100;
+
 /// One operation of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Defined<'t> {
     pub(super) access: Access,
     pub(super) name: Option<&'t str>,
+    /// Which fields of the root it runs; `None` if that cannot be told, because fragments say it.
+    pub(super) fields: Option<Vec<&'t str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +67,7 @@ pub(super) fn operations<'t>(
                     next = lexer.needed()?;
                 }
                 if next == Token::Punctuator(b'(') {
-                    lexer.skip_group(b')')?;
+                    lexer.skip_group(b')', None)?;
                     next = lexer.needed()?;
                 }
                 (Some((access, name)), next)
@@ -72,16 +77,22 @@ pub(super) fn operations<'t>(
         if lexer.skip_directives(next)? != Token::Punctuator(b'{') {
             return Err(Unreadable);
         }
-        lexer.skip_group(b'}')?;
+        let mut roots = Roots::default();
+        lexer.skip_group(b'}', Some(&mut roots))?;
         if let Some((access, name)) = access {
-            found(Defined { access, name });
+            let fields = roots.told();
+            found(Defined {
+                access,
+                name,
+                fields,
+            });
         }
     }
     Ok(())
 }
 
 /// Whether a text is a name of GraphQL.
-pub(super) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(begins_name) && bytes.all(continues_name)
 }
@@ -92,6 +103,42 @@ fn begins_name(byte: u8) -> bool {
 
 fn continues_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The fields of the root that a selection has.
+#[derive(Default)]
+struct Roots<'t> {
+    fields: Vec<&'t str>,
+    /// The token before this one, outside of other groups.
+    last: Option<Token<'t>>,
+    /// There are more than names tell.
+    is_open: bool,
+}
+
+impl<'t> Roots<'t> {
+    fn see(&mut self, token: Token<'t>) {
+        const COLON: Token<'_> = Token::Punctuator(b':');
+        const AT: Token<'_> = Token::Punctuator(b'@');
+        let last = self.last.replace(token);
+        match (last, token) {
+            // The name of a directive, which is followed by no colon.
+            (Some(AT), Token::Name(_)) => self.last = None,
+            (_, Token::Name(field)) if self.fields.len() < MAX_FIELDS => self.fields.push(field),
+            // What was read was an alias.
+            (Some(Token::Name(_)), COLON) => {
+                self.fields.pop();
+            }
+            // A fragment, too many fields, or a colon or a directive without its name.
+            (_, Token::Punctuator(b'.') | Token::Name(_) | COLON) | (Some(COLON | AT), _) => {
+                self.is_open = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn told(self) -> Option<Vec<&'t str>> {
+        (!self.is_open).then_some(self.fields)
+    }
 }
 
 struct Lexer<'t> {
@@ -128,7 +175,7 @@ impl<'t> Lexer<'t> {
             self.name()?;
             token = self.needed()?;
             if token == Token::Punctuator(b'(') {
-                self.skip_group(b')')?;
+                self.skip_group(b')', None)?;
                 token = self.needed()?;
             }
         }
@@ -136,13 +183,23 @@ impl<'t> Lexer<'t> {
     }
 
     /// Skips to the bracket that closes the group whose first bracket was just read. Values are only read in parentheses:
-    /// a selection that holds any is another language, such as JSON.
-    fn skip_group(&mut self, close: u8) -> Result<(), Unreadable> {
+    /// a selection that holds any is another language, such as JSON. What stands in no other group is told to `roots`.
+    fn skip_group(
+        &mut self,
+        close: u8,
+        mut roots: Option<&mut Roots<'t>>,
+    ) -> Result<(), Unreadable> {
         self.open.clear();
         self.open.push(close);
         let mut parentheses = usize::from(close == b')');
         while !self.open.is_empty() {
-            let sign = match self.needed()? {
+            let token = self.needed()?;
+            if let Some(roots) = &mut roots
+                && self.open.len() == 1
+            {
+                roots.see(token);
+            }
+            let sign = match token {
                 Token::Punctuator(sign) => sign,
                 Token::Name(_) => continue,
                 Token::Text | Token::Number if parentheses > 0 => continue,

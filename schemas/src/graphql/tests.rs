@@ -324,3 +324,72 @@ proptest! {
         prop_assert!(is_inside || access > Access::Untold, "{}", text);
     }
 }
+
+#[test]
+fn a_document_of_too_many_operations_is_not_taken_for_what_its_first_ones_are() {
+    let many = |count: usize| "query A { a } ".repeat(count) + "query B { b }";
+    let body = |count| {
+        let query = many(count);
+        serde_json::json!({ "query": query, "operationName": "B" }).to_string()
+    };
+    assert_eq!(posted(&body(MAX_BATCH - 1)), told("query B", Access::Reads));
+    assert_eq!(posted(&body(MAX_BATCH)), told("query B", Access::Unknown));
+    let last = many(10_000) + " mutation C { c }";
+    let body = serde_json::json!({ "query": last, "operationName": "B" }).to_string();
+    let operation = Operation::of_body(JSON, None, body.as_bytes());
+    assert!(operation.parts().len() <= MAX_BATCH + 1);
+    assert_eq!(operation.access(), Access::Unknown);
+}
+
+#[test]
+fn what_a_mutation_asks_for_is_told_only_if_its_text_tells_all_of_it() {
+    let asks = |text: &str, fields: &[&str]| {
+        let body = serde_json::json!({ "query": text }).to_string();
+        let operation = Operation::of_body(JSON, None, body.as_bytes());
+        let fields: Vec<Box<str>> = fields.iter().copied().map(Box::from).collect();
+        let mut parts = operation.parts().iter();
+        parts.all(|part| part.asks_only_for(&fields))
+    };
+    for text in [
+        "mutation { quote }",
+        "mutation { pay: quote, quote }",
+        "mutation M($a: In = {pay: 1}) @pay { quote(pay: {pay: [$a]}) @pay(if: true) @b { pay: pay } __typename }",
+        "mutation { quote # pay\n }",
+    ] {
+        assert!(asks(text, &["quote"]), "{text}");
+        assert!(!asks(text, &["other"]), "{text}");
+    }
+    for text in [
+        "mutation { pay }",
+        "mutation { quote: pay }",
+        "mutation { quote, pay }",
+        "mutation { quote @a pay }",
+        "mutation { quote(a: 1) pay }",
+        "mutation { quote { a } pay }",
+        "mutation { ... { pay } }",
+        "mutation { ...quote }",
+        "mutation { quote: quote: pay }",
+        "mutation { quote : @pay }",
+        "mutation { : quote }",
+        "mutation { }",
+        "query { quote }",
+        "mutation { quote } mutation B { pay }",
+    ] {
+        assert!(!asks(text, &["quote"]), "{text}");
+    }
+    let long = "quote ".repeat(1_000);
+    assert!(!asks(&format!("mutation {{ {long} }}"), &["quote"]));
+}
+
+proptest! {
+    /// Each label that a request can get names a route, and is written there as it is.
+    #[test]
+    fn every_label_can_be_named(name in "[_A-Za-z][_A-Za-z0-9]{0,80}", word in "query|mutation|subscription") {
+        let (label, _) = document(&format!("{word} {name} {{ a }}"));
+        let label_again = operation_label(&label);
+        prop_assert_eq!(label_again.as_deref(), Some(&*label));
+        let stored = stored(&"1a2B3c4d".repeat(8), Some(&name));
+        let label_again = operation_label(stored.label());
+        prop_assert_eq!(label_again.as_deref(), Some(stored.label()));
+    }
+}

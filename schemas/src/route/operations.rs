@@ -1,13 +1,68 @@
 //! Routes of GraphQL operations: `POST /graphql query Orders`.
 //!
 //! The operation stands behind the path, which has no space. What is said of the route, a rule for example, is meant for
-//! all of its operations. They are not configured, so they count under the cap for routes: clients choose their names.
+//! all of its operations. A `[[route]]` may be for one of them; what it does not say is as for the others. Those without
+//! one count under the cap for routes: clients choose their names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{MAX_INTERNED, Route};
-use crate::graphql::Operation;
+use super::{MAX_INTERNED, Route, RoutePolicy, RouteRule};
+use crate::graphql::{Operation, Part};
+
+/// What a `[[route]]` says of one operation.
+#[derive(Debug, PartialEq)]
+pub(super) struct OperationRule {
+    operation: Box<str>,
+    fields: Option<Box<[Box<str>]>>,
+    policy: RoutePolicy,
+}
+
+/// What is said of the operations of this endpoint; `None` if nothing is.
+pub(super) fn of_endpoint(
+    rules: &[RouteRule],
+    endpoint: &RouteRule,
+) -> Option<Arc<[OperationRule]>> {
+    let of_it = rules.iter().filter_map(|rule| {
+        let (own, operation) = rule.operation()?;
+        (own == endpoint.label()).then(|| OperationRule {
+            operation: operation.into(),
+            fields: rule.fields.clone(),
+            policy: rule.policy,
+        })
+    });
+    let of_it: Arc<[OperationRule]> = of_it.collect();
+    (!of_it.is_empty()).then_some(of_it)
+}
+
+impl Route {
+    /// What is said of one part of a request. A mutation that asks for other fields than its `[[route]]` lists is another
+    /// one with the same name.
+    pub fn policy_of(&self, part: &Part) -> RoutePolicy {
+        let mut rules = self.operation_rules().iter();
+        let own = rules.find(|rule| {
+            let fields = rule.fields.as_deref();
+            *rule.operation == *part.label()
+                && fields.is_none_or(|fields| part.asks_only_for(fields))
+        });
+        own.map_or(self.policy, |own| RoutePolicy {
+            shadow: own.policy.shadow.or(self.policy.shadow),
+            sample: own.policy.sample.or(self.policy.sample),
+            recheck: own.policy.recheck.or(self.policy.recheck),
+            ..self.policy
+        })
+    }
+
+    /// Whether some operation has this `shadow`, whatever the others have.
+    pub fn is_some_operation_shadowed(&self, shadow: bool) -> bool {
+        let mut rules = self.operation_rules().iter();
+        rules.any(|rule| rule.policy.shadow == Some(shadow))
+    }
+
+    fn operation_rules(&self) -> &[OperationRule] {
+        self.operations.as_deref().unwrap_or_default()
+    }
+}
 
 /// Names the routes of operations. Each worker has its own.
 #[derive(Default)]
@@ -17,25 +72,50 @@ pub struct OperationRoutes {
 }
 
 impl OperationRoutes {
-    /// The route of an operation of `route`, with the policy of `route`.
+    /// The route of an operation of `route`, with what is said of it. Whether it may be asked again is said of all parts
+    /// of the request, because all of them would be sent.
     pub fn of(&mut self, route: &Route, operation: &Operation) -> Arc<Route> {
         self.scratch.clear();
         self.scratch.push_str(route.label());
         self.scratch.push(' ');
         self.scratch.push_str(operation.label());
-        if let Some(known) = self.interned.get(self.scratch.as_str()) {
+        let policy = policy(route, operation);
+        if let Some(known) = self.interned.get(self.scratch.as_str())
+            && known.policy == policy
+        {
             return Arc::clone(known);
         }
+        let mut rules = route.operation_rules().iter();
         let route = Arc::new(Route {
             label: self.scratch.as_str().into(),
-            policy: route.policy,
-            configured: false,
+            policy,
+            configured: rules.any(|rule| *rule.operation == *operation.label()),
+            operations: None,
         });
         if self.interned.len() < MAX_INTERNED {
             self.interned
                 .insert(route.label.clone(), Arc::clone(&route));
         }
         route
+    }
+}
+
+fn policy(route: &Route, operation: &Operation) -> RoutePolicy {
+    if route.operations.is_none() {
+        return route.policy;
+    }
+    let parts = operation.parts();
+    let named = parts.iter().find(|part| part.label() == operation.label());
+    let rechecks = parts.iter().map(|part| route.policy_of(part).recheck);
+    // What forbids it goes before what says nothing, and that before what allows it.
+    let recheck = rechecks.min_by_key(|recheck| match recheck {
+        Some(false) => 0,
+        None => 1,
+        Some(true) => 2,
+    });
+    RoutePolicy {
+        recheck: recheck.flatten(),
+        ..named.map_or(route.policy, |named| route.policy_of(named))
     }
 }
 
@@ -53,8 +133,10 @@ pub fn means(route: &str, label: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use http::Method;
+
     use super::*;
-    use crate::route::RoutePolicy;
+    use crate::route::RouteResolver;
 
     #[test]
     fn an_operation_is_counted_by_its_name_under_the_policy_of_its_route() {
@@ -66,6 +148,7 @@ mod tests {
             label: "POST /graphql".into(),
             policy,
             configured: true,
+            operations: None,
         };
         let body = br#"{"query":"query Orders { a }"}"#;
         let operation = Operation::of_body(b"application/json", None, body);
@@ -75,6 +158,64 @@ mod tests {
         assert_eq!(first.policy(), &policy);
         assert!(!first.is_configured());
         assert!(Arc::ptr_eq(&first, &routes.of(&route, &operation)));
+    }
+
+    /// All that a request has is sent again, so all of it must be allowed.
+    #[test]
+    fn a_request_is_asked_again_as_the_strictest_of_its_operations_says() {
+        let rule = |text: &str, recheck| {
+            let policy = RoutePolicy {
+                recheck,
+                graphql: text.ends_with("graphql"),
+                ..RoutePolicy::default()
+            };
+            let rule = RouteRule::parse(text, policy).expect("a route");
+            if text.contains("mutation") {
+                rule.asking_for(vec!["quote".to_owned()])
+            } else {
+                rule
+            }
+        };
+        let rules = [
+            rule("POST /graphql", None),
+            rule("POST /graphql mutation Quote", Some(true)),
+            rule("POST /graphql query Often", Some(true)),
+            rule("POST /graphql query Never", Some(false)),
+        ];
+        let mut resolver = RouteResolver::new(rules.into());
+        let route = resolver.resolve(&Method::POST, "/graphql");
+        let mut routes = OperationRoutes::default();
+        for (documents, recheck) in [
+            (&["mutation Quote { quote }"][..], Some(true)),
+            (&["mutation Quote { pay }"], None),
+            (&["mutation Quote { quote }"], Some(true)),
+            (
+                &["mutation Quote { quote }", "query Often { a }"],
+                Some(true),
+            ),
+            (&["mutation Quote { quote }", "query Other { a }"], None),
+            (&["mutation Quote { quote } mutation Quote { pay }"], None),
+            (
+                &[
+                    "query Often { a }",
+                    "query Other { a }",
+                    "query Never { a }",
+                ],
+                Some(false),
+            ),
+        ] {
+            let each = documents.iter();
+            let each: Vec<_> = each
+                .map(|text| format!("{{\"query\":\"{text}\"}}"))
+                .collect();
+            let body = match each.as_slice() {
+                [one] => one.clone(),
+                several => format!("[{}]", several.join(",")),
+            };
+            let operation = Operation::of_body(b"application/json", None, body.as_bytes());
+            let policy = *routes.of(&route, &operation).policy();
+            assert_eq!((policy.recheck, policy.graphql), (recheck, true), "{body}");
+        }
     }
 
     #[test]

@@ -12,6 +12,10 @@ use super::{MAX_LABEL_BYTES, RouteError, RoutePolicy, RouteResolver, RouteRule, 
 impl RouteRule {
     /// Whether every request that the other one matches is matched by this one, too.
     pub fn covers(&self, other: &Self) -> bool {
+        // That of an endpoint is for its other operations, whatever comes first.
+        if self.operation.is_some() || other.operation.is_some() {
+            return self.label == other.label;
+        }
         if self.method.is_some() && self.method != other.method {
             return false;
         }
@@ -69,6 +73,7 @@ mod tests {
             ("GET /files/{*rest}", "GET /files"),
             ("GET /files/{*rest}", "GET /files/{*path}"),
             ("* /users", "POST /users"),
+            ("POST /graphql query A", "post  /graphql  query  A"),
         ] {
             assert!(route(wide).covers(&route(narrow)), "{wide} {narrow}");
         }
@@ -80,6 +85,10 @@ mod tests {
             ("GET /users/{id}", "GET /users/{*rest}"),
             ("GET /users/{id}", "GET /users"),
             ("GET /users", "GET /users/{id}"),
+            ("POST /graphql", "POST /graphql query A"),
+            ("POST /graphql query A", "POST /graphql query B"),
+            ("POST /graphql query A", "POST /graphql"),
+            ("* /graphql query A", "POST /graphql query A"),
         ] {
             assert!(!route(one).covers(&route(other)), "{one} {other}");
         }

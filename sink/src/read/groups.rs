@@ -14,7 +14,7 @@ use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{
     ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
 };
-use parity_schemas::record::RecordedFinding;
+use parity_schemas::record::{RecordedFinding, target};
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
 use parity_schemas::tally::{Group, GroupTally};
 use parity_schemas::time::Timestamp;
@@ -35,6 +35,7 @@ pub(super) const EXAMPLES_TRIED: usize = 4;
 
 /// The columns for an example. Shared, because one mismatch can be the example of several groups.
 pub(super) struct ExampleRow {
+    pub(super) route: String,
     pub(super) path: String,
     pub(super) query: String,
     pub(super) findings: Vec<RecordedFinding>,
@@ -340,13 +341,8 @@ fn example_of(group: &Group, row: &ExampleRow) -> Option<GroupExample> {
         .findings
         .iter()
         .find(|finding| group.fingerprint == OTHER || finding.fingerprint == group.fingerprint)?;
-    let target = if row.query.is_empty() {
-        row.path.clone()
-    } else {
-        format!("{}?{}", row.path, row.query)
-    };
     Some(GroupExample {
-        target,
+        target: target(&row.path, &row.query, &row.route),
         path: finding.path.clone(),
         candidate_path: finding.candidate_path.clone(),
         legacy: finding.legacy.clone(),

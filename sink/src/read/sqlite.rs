@@ -348,12 +348,13 @@ impl SqliteReader {
     }
 
     fn example(&self, id: Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError> {
-        let sql = "SELECT path, query, findings FROM mismatches WHERE id = ?1";
+        let sql = "SELECT route, path, query, findings FROM mismatches WHERE id = ?1";
         let found = self.rows(sql, [id.to_string()], "mismatches", |row| {
             Ok(ExampleRow {
-                path: row.text(0, "path")?.to_owned(),
-                query: row.text(1, "query")?.to_owned(),
-                findings: row.json(2, "findings")?,
+                route: row.text(0, "route")?.to_owned(),
+                path: row.text(1, "path")?.to_owned(),
+                query: row.text(2, "query")?.to_owned(),
+                findings: row.json(3, "findings")?,
             })
         })?;
         Ok(found.into_iter().next().map(Rc::new))

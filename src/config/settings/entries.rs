@@ -52,7 +52,7 @@ pub(crate) mod route {
 
     pub(crate) static MATCH: EntryKey = key(
         "match",
-        "METHOD /path/{placeholder}; `*` for every method, `{*rest}` for what remains",
+        "METHOD /path/{placeholder}; `*` for every method, `{*rest}` for what remains; behind it an operation of a GraphQL endpoint, such as `mutation Quote`",
     )
     .required();
     pub(crate) static SHADOW: EntryKey = key(
@@ -78,9 +78,15 @@ pub(crate) mod route {
     .kind(Kind::Switch);
     pub(crate) static SHADOW_QUERIES: EntryKey = key(
         "shadow_queries",
-        "true: GraphQL queries are safe to send twice, also by POST; mutations and subscriptions are never sent by this [default: false]",
+        "true: GraphQL queries are safe to send twice, also by POST, and so are stored documents that a GET names by hash or id; no mutation that is read is sent by this, and no subscription [default: false]",
     )
     .kind(Kind::Switch);
+
+    pub(crate) static FIELDS: EntryKey = key(
+        "fields",
+        "Only where a GraphQL mutation with the name in `match` asks for none but these fields of the type Mutation",
+    )
+    .kind(Kind::List);
 
     /// All of them, in the order in which they are described.
     pub(crate) static ALL: &[&EntryKey] = &[
@@ -90,6 +96,7 @@ pub(crate) mod route {
         &RECHECK,
         &GRAPHQL,
         &SHADOW_QUERIES,
+        &FIELDS,
     ];
 }
 

@@ -108,7 +108,7 @@ fn all_routes_may_be_required() {
     assert_eq!(
         decision.reasons,
         [
-            "POST /v1/payments: no request compared. The candidate is never asked, because the method may have side effects. If a \
+            "POST /v1/payments: no request compared. The candidate is never asked. The method may have side effects. If a \
              second request does no harm, allow it by `shadow = true` in its [[route]]"
         ]
     );

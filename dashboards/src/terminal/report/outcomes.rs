@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::terminal::{BAD, BOLD, styled};
 use crate::view::ReportView;
-use crate::view::words::grouped;
+use crate::view::words::{grouped, sentence};
 
 pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     for part in view.without_verdict() {
@@ -18,6 +18,9 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
             };
             let word = styled(style, format_args!("{reason:20}"));
             writeln!(out, "{:>6} × {word} {}", grouped(count), reason.meaning())?;
+        }
+        for told in part.not_sent {
+            writeln!(out, "         {}", sentence(&told))?;
         }
     }
     Ok(())

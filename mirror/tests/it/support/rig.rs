@@ -97,8 +97,11 @@ impl Rig {
         self.routed(text, policy)
     }
 
-    pub(crate) fn routed(mut self, text: &str, policy: RoutePolicy) -> Self {
-        let rule = RouteRule::parse(text, policy).expect("a route");
+    pub(crate) fn routed(self, text: &str, policy: RoutePolicy) -> Self {
+        self.ruled(RouteRule::parse(text, policy).expect("a route"))
+    }
+
+    pub(crate) fn ruled(mut self, rule: RouteRule) -> Self {
         let routes = &mut self.config.policy.routes;
         *routes = routes.iter().cloned().chain([rule]).collect();
         self

@@ -29,19 +29,22 @@ fn all_columns() -> String {
 #[derive(Row, Deserialize)]
 struct ExampleColumns {
     id: <table::Id as SelectColumn>::Value,
+    route: <table::Label as SelectColumn>::Value,
     path: <table::Text as SelectColumn>::Value,
     query: <table::Text as SelectColumn>::Value,
     findings: <table::Findings as SelectColumn>::Value,
 }
 
-const EXAMPLE: [Column; 4] = [
+const EXAMPLE: [Column; 5] = [
     Column::new::<table::Id>("id", Role::Key, 0),
+    Column::new::<table::Label>("route", Role::Fixed, 0),
     Column::new::<table::Text>("path", Role::Fixed, 0),
     Column::new::<table::Text>("query", Role::Fixed, 0),
     Column::new::<table::Findings>("findings", Role::Fixed, 0),
 ];
-const EXAMPLE_FORMS: [&str; 4] = [
+const EXAMPLE_FORMS: [&str; 5] = [
     table::Id::AS,
+    table::Label::AS,
     table::Text::AS,
     table::Text::AS,
     table::Findings::AS,
@@ -125,6 +128,7 @@ impl ClickHouseReader {
             for row in self.ask::<ExampleColumns>(question)? {
                 let id = table::Id::from_column(row.id, "id")?;
                 let example = ExampleRow {
+                    route: row.route,
                     path: row.path,
                     query: row.query,
                     findings: table::Findings::from_column(row.findings, "findings")?,
