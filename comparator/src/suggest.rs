@@ -10,6 +10,7 @@
 //! not, there is a rule for each route that was seen, as long as they are few.
 
 mod nature;
+mod renames;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -24,6 +25,7 @@ use parity_schemas::visible::visible;
 use sha2::{Digest, Sha256};
 
 use self::nature::Nature;
+pub use self::renames::{Naming, is_one as is_rename};
 use crate::causes::{Bounds, Counted, Exchanges, Place, Shared, causes};
 use crate::rules::{RuleConfig, Rules};
 
@@ -45,6 +47,8 @@ pub struct Seen {
     pub fingerprints: Vec<String>,
     /// Mismatches, at most: one may have several of them.
     pub at_most: u64,
+    /// Under which name the candidate has what the legacy has here, by the stored answers.
+    pub name: Naming,
 }
 
 /// What is suggested.
@@ -63,6 +67,8 @@ struct Draft {
     path: String,
     kind: Kind,
     explanation: Option<Explanation>,
+    /// The name that the candidate has instead of the last one of the path.
+    to: Option<String>,
 }
 
 /// Suggests rules for the groups that count.
@@ -86,7 +92,32 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     };
     let mut rules = Vec::new();
     let mut covered: BTreeSet<usize> = BTreeSet::new();
-    for (draft, members) in work.drafts(&open) {
+    // What has another name is compared under both: no other rule is as narrow.
+    let renames = work.renames(&open);
+    for (draft, members) in renames.drafts {
+        let members: Vec<usize> = members
+            .into_iter()
+            .filter(|index| !covered.contains(index))
+            .collect();
+        if members.is_empty() {
+            continue;
+        }
+        for (rule, members) in work.rules(&draft, members) {
+            covered.extend(members);
+            rules.push(rule);
+        }
+    }
+    refused.extend(renames.refused);
+    let open: Vec<usize> = open
+        .into_iter()
+        .filter(|index| !refused.contains_key(index))
+        .collect();
+    let general: Vec<usize> = open
+        .iter()
+        .copied()
+        .filter(|index| !renames::is_one(&seen[*index].group))
+        .collect();
+    for (draft, members) in work.drafts(&general) {
         let members: Vec<usize> = members
             .into_iter()
             .filter(|index| !covered.contains(index))
@@ -98,7 +129,7 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     }
     // What a general rule cannot say is said at its own place, and else not at all.
     let mut alone: BTreeMap<Draft, Vec<usize>> = BTreeMap::new();
-    for index in open.iter().filter(|index| !covered.contains(index)) {
+    for index in general.iter().filter(|index| !covered.contains(index)) {
         alone
             .entry(Draft::at(&seen[*index].group))
             .or_default()
@@ -162,20 +193,24 @@ impl Draft {
             path: group.pattern.clone(),
             kind: group.kind,
             explanation: group.explanation,
+            to: None,
         }
     }
 
     fn config(&self, route: Option<&str>) -> RuleConfig {
-        let action = match self.explanation {
-            Some(_) => "accept",
-            None => "unordered",
+        let action = match (&self.to, self.explanation) {
+            (Some(_), _) => "rename",
+            (None, Some(_)) => "accept",
+            (None, None) => "unordered",
         };
-        let words = self.explanation.map(|word| word.as_str().to_owned());
+        let words = self.explanation.filter(|_| self.to.is_none());
+        let words = words.map(|word| word.as_str().to_owned());
         let mut config = RuleConfig {
             route: route.map(str::to_owned),
             part: (self.part != Part::Body).then(|| self.part.to_string()),
             kind: words.as_ref().map(|_| self.kind.to_string()),
             explanations: words.into_iter().collect(),
+            to: self.to.clone(),
             ..RuleConfig::new("", &self.path, action)
         };
         config.id = self.id(&config);
@@ -244,6 +279,7 @@ impl Work<'_> {
                         path,
                         kind,
                         explanation,
+                        to: None,
                     };
                     drafts.push((draft, members));
                 }
@@ -257,6 +293,7 @@ impl Work<'_> {
                         path: "/**".to_owned(),
                         kind,
                         explanation: Some(explanation),
+                        to: None,
                     };
                     if draft.nature().may_be_anywhere && bodies.len() >= MIN_ANYWHERE {
                         drafts.push((draft, bodies));
@@ -304,9 +341,10 @@ impl Work<'_> {
         };
         let rules = compiled(&config(&members))?;
         let is_met = |rules: &Rules, index: usize| rules.surely_excuse(&self.counted[index]);
+        // Those of a rename were paired by their values.
         let members: Vec<usize> = members
             .into_iter()
-            .filter(|index| is_met(&rules, *index))
+            .filter(|index| draft.to.is_some() || is_met(&rules, *index))
             .collect();
         if members.is_empty() {
             return None;
@@ -330,6 +368,7 @@ impl Work<'_> {
             action: "ignore".to_owned(),
             explanations: Vec::new(),
             kind: None,
+            to: None,
             ..config.clone()
         });
         let exceptions = ignored.map_or(0, |ignored| {
@@ -355,6 +394,7 @@ impl Work<'_> {
                 .flat_map(|index| self.seen[*index].fingerprints.clone())
                 .collect(),
             exceptions,
+            noise_like: 0,
             example,
         };
         Some((rule, members))

@@ -67,9 +67,13 @@ impl Nature {
             E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => {
                 (Effect::Lossy, "a client that shows or compares the text")
             }
-            E::NotFinite | E::Renamed | E::ByteOrderMark => {
+            E::NotFinite | E::ByteOrderMark => {
                 (Effect::Lossy, "a client that reads the former form")
             }
+            E::Renamed | E::OtherName => (
+                Effect::Lossy,
+                "a client that reads the former name: it finds nothing there",
+            ),
             E::EqualDouble => (
                 Effect::Lossy,
                 "exact integers and decimals: an identifier beyond 2^53 becomes that of something else",
@@ -135,6 +139,13 @@ impl Nature {
         } else {
             ""
         };
+        if let Some(to) = &draft.to {
+            return format!(
+                "at {place}, {route}: that the candidate calls it {to} and nothing else, where the two values are equal; a value that \
+                 differs stays a difference, under both names. At risk: {}",
+                self.risk
+            );
+        }
         format!(
             "at {place}, {route}: {what}{whatever}. At risk: {}",
             self.risk

@@ -11,21 +11,19 @@ use parity_comparator::retrial::{Retrial, Told};
 use parity_comparator::rules::{RuleConfig, Rules};
 use parity_schemas::evidence::carried::RouteCounted;
 use parity_schemas::evidence::{Decision, Evidence, GroupEvidence, Outcome};
-use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::severity::Severity;
 use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::trial::{Fate, GroupTrial, RulesTrial, TRIAL_SCHEMA, Tried};
-use parity_sink::{MismatchFilter, Reader, StoreError};
+use parity_sink::{Reader, StoreError};
 
 use super::decided::{Decided, decide, standing};
+use super::stored::Stored;
 use crate::question::Question;
 
 /// Stored mismatches of one group that are compared again: enough to see whether its values behave alike.
 const EXAMPLES: usize = 50;
-/// Groups of which examples are read. The others are told by place and explanation, or not at all.
-const MAX_ASKED: usize = 500;
 
 /// Tries rules on what a report counts.
 pub fn tried(
@@ -44,12 +42,10 @@ pub fn tried(
         .and_then(|configs| Rules::compile(&configs, Timestamp::from_micros(i64::MIN)).ok())
         .map(Arc::new);
     let mut examples = Examples {
-        reader,
-        report,
+        stored: Stored::new(reader, report),
         // Without the former rules no stored answer can be shown to differ as it was found.
         knows_before: before.is_some(),
         retrial: Retrial::new(before.unwrap_or_default(), Arc::clone(rules)),
-        left: MAX_ASKED,
     };
     let Some(mut evidence) = report.evidence() else {
         let same = told(&decided.decision);
@@ -167,12 +163,9 @@ fn excuse(evidence: &mut Evidence, groups: &[GroupTrial]) {
 
 /// The stored examples of groups.
 struct Examples<'a> {
-    reader: &'a Reader,
-    report: &'a Report,
+    stored: Stored<'a>,
     knows_before: bool,
     retrial: Retrial,
-    /// How many groups may still be asked for.
-    left: usize,
 }
 
 impl Examples<'_> {
@@ -207,7 +200,7 @@ impl Examples<'_> {
         if tried.is_certain {
             return Ok(tried);
         }
-        for example in self.of(&group.fingerprint)? {
+        for example in self.stored.of(&group.fingerprint, EXAMPLES)? {
             match self.retrial.example(&example, &group.fingerprint) {
                 Told::Equal if self.knows_before => tried.equal += 1,
                 Told::Differs if self.knows_before => tried.differ += 1,
@@ -220,27 +213,5 @@ impl Examples<'_> {
             _ => Fate::Stays,
         };
         Ok(tried)
-    }
-
-    /// Those that were found under the same rules, for the same versions.
-    fn of(&mut self, fingerprint: &str) -> Result<Vec<Mismatch>, StoreError> {
-        if self.left == 0 {
-            return Ok(Vec::new());
-        }
-        self.left -= 1;
-        let report = self.report;
-        let filter = MismatchFilter {
-            migration: Some(report.migration.clone()),
-            fingerprint: Some(fingerprint.to_owned()),
-            ..MismatchFilter::default()
-        };
-        let mut found = self.reader.mismatches(&filter, EXAMPLES)?;
-        found.retain(|mismatch| {
-            let of = &mismatch.identity;
-            of.rules_hash == report.rules_hash
-                && of.candidate_version == report.candidate_version
-                && of.legacy_version == report.legacy_version
-        });
-        Ok(found)
     }
 }
