@@ -52,11 +52,11 @@ const CASES: &[Case] = &[
     },
     Case {
         head: "",
-        legacy: r#"{"a/bC":{"x":[1,{"y":"z"}]}}"#,
-        candidate: r#"{"a/b_c":{"x":[1,{"y":"z"}]}}"#,
-        path: "/a~1bC",
-        to: "a/b_c",
-        planted: &[r#"{"a/b_c":{"x":[1,{"y":"q"}]}}"#],
+        legacy: r#"{"a/~b":{"xY":[1,{"y":"z"}]}}"#,
+        candidate: r#"{"a/~b":{"x_y":[1,{"y":"z"}]}}"#,
+        path: "/a~1~0b/xY",
+        to: "x_y",
+        planted: &[r#"{"a/~b":{"x_y":[1,{"y":"q"}]}}"#],
     },
     Case {
         head: XML,
@@ -290,6 +290,8 @@ fn hidden_and_hostile_names_make_no_rule() {
             "2f1c0a9b-7f3e-4d7c-9a55-0d5c0e7b1a11",
             "2f1c0a9b7f3e4d7c9a550d5c0e7b1a11",
         ),
+        // A rule cannot say this name.
+        ("a/bC", "a/b_c"),
     ] {
         let [legacy, candidate] = [from, to].map(|name| format!("{{\"{name}\":\"ada\"}}"));
         let seen = seen_in(&[(&legacy, &candidate)]);
