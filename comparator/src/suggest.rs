@@ -9,6 +9,7 @@
 //! than were seen only where [`Nature::may_be_anywhere`] says so, and where no group is in reach that must stay. Where it does
 //! not, there is a rule for each route that was seen, as long as they are few.
 
+mod draft;
 mod nature;
 mod renames;
 
@@ -20,11 +21,10 @@ use parity_schemas::report::GroupReport;
 use parity_schemas::route::OTHER;
 use parity_schemas::suggested::{SuggestedRule, Unruled};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Explanation, Kind, Part};
+use parity_schemas::verdict::{Kind, Part};
 use parity_schemas::visible::visible;
-use sha2::{Digest, Sha256};
 
-use self::nature::Nature;
+use self::draft::Draft;
 pub use self::renames::{Naming, is_one as is_rename};
 use crate::causes::{Bounds, Counted, Exchanges, Place, Shared, causes};
 use crate::rules::{RuleConfig, Rules};
@@ -33,10 +33,8 @@ use crate::rules::{RuleConfig, Rules};
 const MIN_ANYWHERE: usize = 3;
 /// On more routes a rule that could pass a wrong value holds on any route, because nobody decides on so many one by one.
 const MAX_RULES_BY_ROUTE: usize = 5;
-/// Bytes of the hash in an id: enough to tell the rules of one file apart, short enough to be read out.
-const ID_HASH_BYTES: usize = 3;
-/// Longest piece of a path in an id.
-const MAX_ID_PLACE: usize = 40;
+/// Said of what may be the same other name, of which too little is known: a wider rule for it would be one too many.
+const LOOK_AGAIN: &str = "a `rename` is suggested for its place, which may leave nothing of it: look again under that rule";
 
 /// Groups that differ only in their shape, which count.
 #[derive(Clone, Debug)]
@@ -58,17 +56,6 @@ pub struct Suggested {
     pub rules: Vec<SuggestedRule>,
     /// What gets none: the gravest first, then the most frequent.
     pub unruled: Vec<Unruled>,
-}
-
-/// What a rule says, but for its route: the order keeps suggestions stable.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Draft {
-    part: Part,
-    path: String,
-    kind: Kind,
-    explanation: Option<Explanation>,
-    /// The name that the candidate has instead of the last one of the path.
-    to: Option<String>,
 }
 
 /// Suggests rules for the groups that count.
@@ -108,6 +95,11 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
         }
     }
     refused.extend(renames.refused);
+    for index in 0..seen.len() {
+        if work.is_beside_a_rename(index, &covered) {
+            refused.insert(index, LOOK_AGAIN);
+        }
+    }
     let open: Vec<usize> = open
         .into_iter()
         .filter(|index| !refused.contains_key(index))
@@ -182,67 +174,6 @@ fn unruled(of: &Seen, why: &str) -> Unruled {
         count: group.count,
         fingerprints: of.fingerprints.clone(),
         why: why.to_owned(),
-    }
-}
-
-impl Draft {
-    /// For just the place of a group.
-    fn at(group: &GroupReport) -> Self {
-        Self {
-            part: group.part,
-            path: group.pattern.clone(),
-            kind: group.kind,
-            explanation: group.explanation,
-            to: None,
-        }
-    }
-
-    fn config(&self, route: Option<&str>) -> RuleConfig {
-        let action = match (&self.to, self.explanation) {
-            (Some(_), _) => "rename",
-            (None, Some(_)) => "accept",
-            (None, None) => "unordered",
-        };
-        let words = self.explanation.filter(|_| self.to.is_none());
-        let words = words.map(|word| word.as_str().to_owned());
-        let mut config = RuleConfig {
-            route: route.map(str::to_owned),
-            part: (self.part != Part::Body).then(|| self.part.to_string()),
-            kind: words.as_ref().map(|_| self.kind.to_string()),
-            explanations: words.into_iter().collect(),
-            to: self.to.clone(),
-            ..RuleConfig::new("", &self.path, action)
-        };
-        config.id = self.id(&config);
-        config
-    }
-
-    /// Follows from what the rule says, so that it is never suggested twice under two names.
-    fn id(&self, config: &RuleConfig) -> String {
-        let hash = Sha256::digest(config.to_toml().as_bytes());
-        let what = self.explanation.map_or("any_order", Explanation::as_str);
-        let mut place: String = self
-            .path
-            .rsplit('/')
-            .find(|segment| !segment.is_empty() && !segment.starts_with('*'))
-            .unwrap_or("anywhere")
-            .chars()
-            .map(|character| match character {
-                'a'..='z' | '0'..='9' => character,
-                'A'..='Z' => character.to_ascii_lowercase(),
-                _ => '-',
-            })
-            .take(MAX_ID_PLACE)
-            .collect();
-        if self.path.is_empty() {
-            "body".clone_into(&mut place);
-        }
-        let hash = crate::hex::encode(&hash[..ID_HASH_BYTES]);
-        format!("{}-{place}-{hash}", what.replace('_', "-"))
-    }
-
-    fn nature(&self) -> Nature {
-        Nature::of(self.kind, self.explanation)
     }
 }
 
@@ -375,17 +306,22 @@ impl Work<'_> {
             let others = (0..self.seen.len()).filter(|index| !covered.contains(index));
             // One that a rule excuses is one of another suggestion.
             let others = others.filter(|index| !is_met(&rules, *index));
+            // A rename may excuse some of what is missing there, too.
+            let others = others.filter(|index| {
+                draft.to.is_none() || self.seen[*index].group.kind != Kind::Missing
+            });
             others.filter(|index| is_met(&ignored, *index)).count() as u64
         });
         let Bounds { at_least, at_most } = self.bounds(&members);
         let first = members
             .iter()
+            .rev()
             .max_by_key(|index| self.seen[**index].group.count);
         let example = first.and_then(|index| self.seen[*index].group.example.clone());
         let names = members.iter();
         let rule = SuggestedRule {
             effect: nature.effect,
-            reach: nature.reach(draft, config.route.as_deref()),
+            reach: draft.reach(config.route.as_deref()),
             rule: config.text(),
             at_least,
             at_most,

@@ -85,7 +85,7 @@ vocabulary! {
         ByteOrderMark = "byte_order_mark" => "a byte order mark on one side only",
         /// All values of a column stand under another name, or a header does: other than in `renamed`, the two names need not be
         /// alike.
-        OtherName = "other_name" => "the same column or header under another name; a `rename` rule compares the two",
+        OtherName = "other_name" => "the same column or header under another name",
     }
 }
 

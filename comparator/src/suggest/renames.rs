@@ -186,6 +186,23 @@ impl Work<'_> {
         }
     }
 
+    /// Whether something is missing or new where a covered group has another name, for another reason.
+    pub(super) fn is_beside_a_rename(&self, index: usize, covered: &BTreeSet<usize>) -> bool {
+        let group = &self.seen[index].group;
+        let is_same_place = |other: &usize| {
+            let other = &self.seen[*other].group;
+            other.part == group.part
+                && other.pattern == group.pattern
+                && other.kind == group.kind
+                && other.route == group.route
+                && (other.legacy_status, other.candidate_status)
+                    == (group.legacy_status, group.candidate_status)
+        };
+        matches!(group.kind, Kind::Missing | Kind::Extra)
+            && !covered.contains(&index)
+            && covered.iter().any(is_same_place)
+    }
+
     fn pair(&self, index: usize, open: &[usize]) -> Result<Pair, &'static str> {
         let of = &self.seen[index];
         let group = &of.group;

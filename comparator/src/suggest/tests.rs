@@ -14,6 +14,7 @@ use parity_schemas::suggested::Effect;
 use parity_schemas::verdict::{Finding, Side, Verdict};
 use uuid::Uuid;
 
+use super::nature::Nature;
 use super::*;
 use crate::message::read_answer;
 use crate::{AnswerPair, Comparator, Comparison, Limits};

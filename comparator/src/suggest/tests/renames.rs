@@ -275,11 +275,59 @@ fn what_has_several_names_or_none_that_is_stored_gets_no_rule() {
 fn a_name_that_other_answers_contradict_gets_no_rule() {
     let mut seen = seen_in(&[(r#"{"userName":"ada"}"#, r#"{"user_name":"ada"}"#)]);
     for of in &mut seen {
-        of.group.against = 5;
+        of.group.against = of.group.count;
     }
     let suggestion = suggested(&seen);
     assert!(suggestion.rules.is_empty(), "{suggestion:?}");
     assert_eq!(suggestion.unruled.len(), 2);
+}
+
+#[test]
+fn a_wrong_value_in_few_answers_prevents_no_rename_and_is_found_under_it() {
+    let legacy = r#"{"userName":"ada"}"#;
+    let wrong = r#"{"user_name":"eve"}"#;
+    let mut seen = seen_in(&[(legacy, r#"{"user_name":"ada"}"#), (legacy, wrong)]);
+    for of in &mut seen {
+        of.group.against = u64::from(of.group.explanation.is_some());
+    }
+    let suggestion = suggested(&seen);
+    let rules = configs(&suggestion);
+    assert_eq!(rules.len(), 1, "{suggestion:?}");
+    let found = compare(&rules, "GET /a", legacy, wrong).findings;
+    assert!(
+        found.len() == 1 && found[0].candidate_path.as_deref() == Some("/user_name"),
+        "{}",
+        found.len()
+    );
+    // What the wrong value is told as now is listed, and gets no rule of its own.
+    assert_eq!(suggestion.unruled.len(), 2, "{suggestion:?}");
+    assert!(
+        suggestion
+            .unruled
+            .iter()
+            .all(|unruled| unruled.why == LOOK_AGAIN)
+    );
+}
+
+#[test]
+fn a_table_too_small_to_tell_gets_no_wider_rule_beside_a_rename() {
+    let [legacy, candidate] = ["cust", "customer"].map(|name| {
+        let large = with(CSV, &format!("id,{name}\n1,Ada\n2,\n3,Cyd\n"));
+        let small = with(CSV, &format!("id,{name}\n1,\n"));
+        [large, small]
+    });
+    let suggestion = suggested(&seen_in(&[
+        (&legacy[0], &candidate[0]),
+        (&legacy[1], &candidate[1]),
+    ]));
+    let rules = configs(&suggestion);
+    assert_eq!(rules.len(), 1, "{suggestion:?}");
+    assert_eq!(rules[0].action, "rename");
+    assert_eq!(suggestion.unruled.len(), 2, "{suggestion:?}");
+    for at in [0, 1] {
+        let covered = compare(&rules, "GET /a", &legacy[at], &candidate[at]);
+        assert!(covered.verdict == Verdict::Match, "{}", legacy[at]);
+    }
 }
 
 #[test]
