@@ -211,6 +211,12 @@ fn other_names_become_rules_by_which_a_wrong_value_is_still_found() {
         "{document:#}"
     );
     assert_eq!(document["unruled"], serde_json::json!([]), "{document:#}");
+    // The report advises the same, and no wider rule.
+    let report = place.run(&["report"]).stdout;
+    assert!(
+        report.contains("a [[rule]] with action = \"rename\"") && !report.contains("\"accept\""),
+        "{report}"
+    );
     let text = place.run(&["rules", "suggest"]).stdout;
     place.write("parity.toml", &text);
     let check = place.run(&["config", "check"]);

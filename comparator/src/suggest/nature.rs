@@ -133,8 +133,9 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
 
 /// A `rename` still finds what contradicts it, so only most of the mismatches have to agree.
 fn is_contradicted(group: &GroupReport) -> bool {
-    match renames::is_one(group) {
-        true => group.against >= group.count,
-        false => group.against > 0,
+    if renames::is_one(group) {
+        group.against >= group.count
+    } else {
+        group.against > 0
     }
 }
