@@ -161,11 +161,11 @@ fn a_file_that_cannot_take_the_rules_stays_as_it_is() {
 fn renaming(customer: &'static str, id: &'static str, wrong: bool) -> Service {
     Service::start(move |request| {
         if request.target == "/export" {
-            let mut table = format!("id,{customer},note\n");
-            for row in 0..40 {
+            let rows = (0..40).map(|row| {
                 let name = if wrong && row == 39 { 999 } else { row };
-                table.push_str(&format!("{row},name {name},n\n"));
-            }
+                format!("{row},name {name},n\n")
+            });
+            let table = format!("id,{customer},note\n{}", rows.collect::<String>());
             return Answer::new(200, table).header("content-type", "text/csv");
         }
         let value = if wrong { 8 } else { 7 };
