@@ -25,7 +25,8 @@ use parity_schemas::verdict::{Kind, Part};
 use parity_schemas::visible::visible;
 
 use self::draft::Draft;
-pub use self::renames::{Naming, is_one as is_rename};
+pub use self::nature::is_rename;
+pub use self::renames::Naming;
 use crate::causes::{Bounds, Counted, Exchanges, Place, Shared, causes};
 use crate::rules::{RuleConfig, Rules};
 
@@ -107,7 +108,7 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     let general: Vec<usize> = open
         .iter()
         .copied()
-        .filter(|index| !renames::is_one(&seen[*index].group))
+        .filter(|index| !is_rename(&seen[*index].group))
         .collect();
     for (draft, members) in work.drafts(&general) {
         let members: Vec<usize> = members

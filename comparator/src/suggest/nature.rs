@@ -5,7 +5,7 @@ use parity_schemas::report::GroupReport;
 use parity_schemas::suggested::Effect;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
-use super::{can_be_named, renames};
+use super::can_be_named;
 use crate::rules::is_rough;
 
 /// What follows from kind and explanation.
@@ -133,9 +133,17 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
 
 /// A `rename` still finds what contradicts it, so only most of the mismatches have to agree.
 fn is_contradicted(group: &GroupReport) -> bool {
-    if renames::is_one(group) {
+    if is_rename(group) {
         group.against >= group.count
     } else {
         group.against > 0
     }
+}
+
+/// Whether a group says that something has another name.
+pub fn is_rename(group: &GroupReport) -> bool {
+    matches!(
+        group.explanation,
+        Some(Explanation::Renamed | Explanation::OtherName)
+    ) && matches!(group.kind, Kind::Missing | Kind::Extra)
 }

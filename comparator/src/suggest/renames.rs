@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_schemas::record::{Mismatch, RecordedFinding};
-use parity_schemas::report::GroupReport;
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 use parity_schemas::visible::visible;
 
+use super::nature::is_rename;
 use super::{Draft, Work};
 use crate::json::plain;
 use crate::notation::pointer::push_escaped;
@@ -86,14 +86,6 @@ fn is_counterpart(missing: &RecordedFinding, extra: &RecordedFinding) -> bool {
         }
 }
 
-/// Whether a group says that something has another name.
-pub fn is_one(group: &GroupReport) -> bool {
-    matches!(
-        group.explanation,
-        Some(Explanation::Renamed | Explanation::OtherName)
-    ) && matches!(group.kind, Kind::Missing | Kind::Extra)
-}
-
 fn holder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(holder, _)| holder)
 }
@@ -148,7 +140,7 @@ impl Work<'_> {
         let renamed = open
             .iter()
             .copied()
-            .filter(|index| is_one(&self.seen[*index].group));
+            .filter(|index| is_rename(&self.seen[*index].group));
         for index in renamed.clone() {
             if self.seen[index].group.kind != Kind::Missing {
                 continue;
