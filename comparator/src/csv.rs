@@ -7,7 +7,7 @@
 //! with a letter and is there once, and every row has as many fields. Anything else is compared as text, and so are two
 //! tables without rows, of which only the first lines can differ.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::notation::string;
 
@@ -15,6 +15,10 @@ use crate::notation::string;
 const MAX_GROWTH: usize = 64;
 /// Bytes that even the shortest table may take.
 const MIN_WRITTEN_BYTES: usize = 1 << 20;
+/// Most columns that only one table has for which the other table is searched: more than a rename explains.
+const MAX_LONE: usize = 64;
+/// So many different values in the same order, or changes from row to row, are no chance.
+const MIN_VARIETY: usize = 3;
 
 /// A table whose columns have names.
 pub(crate) struct Table {
@@ -59,30 +63,87 @@ pub(crate) fn as_json(
     renamed: &[Renamed<'_>],
 ) -> Option<[Vec<u8>; 2]> {
     let [one, two] = tables;
-    let [legacy, candidate] = tables.map(|table| table.names.iter().map(String::as_str));
-    let renamed = |name: &'_ str| {
-        renamed
-            .iter()
-            .find(|[from, _]| *from == name)
-            .map(|[_, to]| *to)
-    };
-    let is_free = |to: &&str| !one.has(to) && two.has(to);
-    let legacy: Vec<&str> = legacy
-        .map(|name| {
-            renamed(name)
-                .filter(|to| is_free(to) && !two.has(name))
-                .unwrap_or(name)
-        })
-        .collect();
-    let candidate: Vec<&str> = candidate.collect();
-    let same_names = legacy == candidate;
-    if one.rows.is_empty() && two.rows.is_empty() && !same_names {
+    let names = names(tables, renamed);
+    if one.rows.is_empty() && two.rows.is_empty() && names[0] != names[1] {
         return None;
     }
-    if !(by_name || same_names || common(&legacy, &candidate) == common(&candidate, &legacy)) {
+    if !(by_name || are_in_order(&names)) {
         return None;
     }
     Some([written(one)?, written(two)?])
+}
+
+/// The names of both tables, the legacy's as the candidate calls them.
+fn names<'a>([one, two]: [&'a Table; 2], renamed: &[Renamed<'a>]) -> [Vec<&'a str>; 2] {
+    let is_free = |to: &str| !one.has(to) && two.has(to);
+    let in_candidate = |name: &'a str| {
+        let mut of_it = renamed.iter().filter(|[from, _]| *from == name);
+        let to = of_it.next().map(|[_, to]| *to);
+        to.filter(|to| is_free(to) && !two.has(name))
+            .unwrap_or(name)
+    };
+    let legacy = one.names.iter().map(|name| in_candidate(name));
+    let candidate = two.names.iter().map(String::as_str);
+    [legacy.collect(), candidate.collect()]
+}
+
+/// Whether what both have stands in the same order.
+fn are_in_order([legacy, candidate]: &[Vec<&str>; 2]) -> bool {
+    legacy == candidate || common(legacy, candidate) == common(candidate, legacy)
+}
+
+/// Columns that the candidate has under another name, row by row: each is the only one with its values on either side, and the
+/// values vary, so that this is no chance. None if a rename could not make the tables equal, because their order counts. Columns
+/// that rules have `renamed` are left out.
+pub(crate) fn other_names<'a>(
+    tables: [&'a Table; 2],
+    by_name: bool,
+    renamed: &[Renamed<'a>],
+) -> Vec<Renamed<'a>> {
+    let [one, two] = tables;
+    let is_ruled = |name: &str| renamed.iter().flatten().any(|other| *other == name);
+    let lone = |of: &'a Table, other: &Table| -> Vec<usize> {
+        let names = of.names.iter().enumerate();
+        let lone = names.filter(|(_, name)| !other.has(name) && !is_ruled(name));
+        lone.map(|(column, _)| column).collect()
+    };
+    let lone = [lone(one, two), lone(two, one)];
+    let is_searched = one.rows.len() == two.rows.len()
+        && lone
+            .iter()
+            .all(|lone| !lone.is_empty() && lone.len() <= MAX_LONE);
+    if !is_searched {
+        return Vec::new();
+    }
+    let mut by_values: HashMap<Vec<&str>, [Vec<usize>; 2]> = HashMap::new();
+    for (side, columns) in lone.iter().enumerate() {
+        for column in columns {
+            let values = tables[side].rows.iter().map(|row| row[*column].as_str());
+            by_values.entry(values.collect()).or_default()[side].push(*column);
+        }
+    }
+    let found = by_values.into_iter().filter(|(values, _)| vary(values));
+    let mut found: Vec<Renamed<'_>> = found
+        .filter_map(|(_, columns)| match columns {
+            [one, two] if one.len() == 1 && two.len() == 1 => Some([one[0], two[0]]),
+            _ => None,
+        })
+        .map(|[from, to]| [one.names[from].as_str(), two.names[to].as_str()])
+        .collect();
+    found.sort_unstable();
+    let all = [renamed, &found].concat();
+    if by_name || are_in_order(&names(tables, &all)) {
+        found
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether the values of a column tell it from others.
+fn vary(values: &[&str]) -> bool {
+    let changes = values.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let different: HashSet<&&str> = values.iter().collect();
+    changes.max(different.len()) >= MIN_VARIETY
 }
 
 /// The names of a table that another one has, too, in its own order.
@@ -250,6 +311,75 @@ mod tests {
             let tables = [legacy, candidate].map(|text| parse(text).expect("a table"));
             let json = as_json([&tables[0], &tables[1]], by_name, &[["x", "y"]]);
             assert_eq!(json.is_some(), expected, "{legacy:?} {candidate:?}");
+        }
+    }
+
+    #[test]
+    fn a_column_has_another_name_only_if_its_values_tell_it_and_nothing_else_has_them() {
+        let none: &[[&str; 2]] = &[];
+        for (legacy, candidate, by_name, expected) in [
+            (
+                "a,x\n1,p\n2,q\n3,r\n",
+                "a,y\n1,p\n2,q\n3,r\n",
+                false,
+                &[["x", "y"]][..],
+            ),
+            ("a,x\n1,p\n2,q\n3,r\n", "a,y\n1,p\n2,q\n3,s\n", false, none),
+            ("a,x\n1,p\n2,q\n3,r\n", "a,y\n1,q\n2,p\n3,r\n", false, none),
+            // Two columns change back and forth.
+            (
+                "a,x\n1,p\n2,q\n3,p\n4,q\n",
+                "a,y\n1,p\n2,q\n3,p\n4,q\n",
+                false,
+                &[["x", "y"]],
+            ),
+            // Too little to tell.
+            (
+                "a,x\n1,p\n2,p\n3,p\n4,p\n",
+                "a,y\n1,p\n2,p\n3,p\n4,p\n",
+                false,
+                none,
+            ),
+            ("a,x\n1,p\n2,q\n", "a,y\n1,p\n2,q\n", false, none),
+            (
+                "a,x\n1,p\n2,q\n3,r\n",
+                "a,y\n1,p\n2,q\n3,r\n4,s\n",
+                false,
+                none,
+            ),
+            // It may be either.
+            (
+                "a,x\n1,p\n2,q\n3,r\n",
+                "a,y,z\n1,p,p\n2,q,q\n3,r,r\n",
+                false,
+                none,
+            ),
+            (
+                "a,x,w\n1,p,p\n2,q,q\n3,r,r\n",
+                "a,y\n1,p\n2,q\n3,r\n",
+                false,
+                none,
+            ),
+            // The order counts.
+            ("x,a\np,1\nq,2\nr,3\n", "a,y\n1,p\n2,q\n3,r\n", false, none),
+            (
+                "x,a\np,1\nq,2\nr,3\n",
+                "a,y\n1,p\n2,q\n3,r\n",
+                true,
+                &[["x", "y"]],
+            ),
+            (
+                "x,w\np,3\nq,2\nr,1\n",
+                "y,z\np,3\nq,2\nr,1\n",
+                false,
+                &[["w", "z"], ["x", "y"]],
+            ),
+        ] {
+            let tables = [legacy, candidate].map(|text| parse(text).expect("a table"));
+            let found = other_names([&tables[0], &tables[1]], by_name, &[]);
+            assert_eq!(found, expected, "{legacy:?} {candidate:?}");
+            let ruled = other_names([&tables[0], &tables[1]], by_name, &[["x", "y"]]);
+            assert!(!ruled.contains(&["x", "y"]), "{legacy:?} {candidate:?}");
         }
     }
 

@@ -53,6 +53,7 @@ pub(crate) struct FieldComparison<'a, 'c> {
 /// Compares the header fields of two answers, or their trailers.
 pub(crate) fn compare(mut fields: FieldComparison<'_, '_>) -> Flow {
     let sides = [fields.legacy, fields.candidate];
+    let told = fields.out.findings.len();
     let renamed = fields.renamed();
     for pair in &renamed {
         fields.renamed_field(pair)?;
@@ -82,6 +83,7 @@ pub(crate) fn compare(mut fields: FieldComparison<'_, '_>) -> Flow {
             fields.field(name, lines)?;
         }
     }
+    fields.explain_other_names(told);
     Flow::Continue(())
 }
 

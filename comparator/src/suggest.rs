@@ -9,7 +9,9 @@
 //! than were seen only where [`Nature::may_be_anywhere`] says so, and where no group is in reach that must stay. Where it does
 //! not, there is a rule for each route that was seen, as long as they are few.
 
+mod draft;
 mod nature;
+mod renames;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -19,11 +21,12 @@ use parity_schemas::report::GroupReport;
 use parity_schemas::route::OTHER;
 use parity_schemas::suggested::{SuggestedRule, Unruled};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Explanation, Kind, Part};
+use parity_schemas::verdict::{Kind, Part};
 use parity_schemas::visible::visible;
-use sha2::{Digest, Sha256};
 
-use self::nature::Nature;
+use self::draft::Draft;
+pub use self::nature::is_rename;
+pub use self::renames::Naming;
 use crate::causes::{Bounds, Counted, Exchanges, Place, Shared, causes};
 use crate::rules::{RuleConfig, Rules};
 
@@ -31,10 +34,8 @@ use crate::rules::{RuleConfig, Rules};
 const MIN_ANYWHERE: usize = 3;
 /// On more routes a rule that could pass a wrong value holds on any route, because nobody decides on so many one by one.
 const MAX_RULES_BY_ROUTE: usize = 5;
-/// Bytes of the hash in an id: enough to tell the rules of one file apart, short enough to be read out.
-const ID_HASH_BYTES: usize = 3;
-/// Longest piece of a path in an id.
-const MAX_ID_PLACE: usize = 40;
+/// Said of what may be the same other name, of which too little is known: a wider rule for it would be one too many.
+const LOOK_AGAIN: &str = "a `rename` is suggested for its place, which may leave nothing of it: look again under that rule";
 
 /// Groups that differ only in their shape, which count.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ pub struct Seen {
     pub fingerprints: Vec<String>,
     /// Mismatches, at most: one may have several of them.
     pub at_most: u64,
+    /// Under which name the candidate has what the legacy has here, by the stored answers.
+    pub name: Naming,
 }
 
 /// What is suggested.
@@ -54,15 +57,6 @@ pub struct Suggested {
     pub rules: Vec<SuggestedRule>,
     /// What gets none: the gravest first, then the most frequent.
     pub unruled: Vec<Unruled>,
-}
-
-/// What a rule says, but for its route: the order keeps suggestions stable.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Draft {
-    part: Part,
-    path: String,
-    kind: Kind,
-    explanation: Option<Explanation>,
 }
 
 /// Suggests rules for the groups that count.
@@ -86,7 +80,37 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     };
     let mut rules = Vec::new();
     let mut covered: BTreeSet<usize> = BTreeSet::new();
-    for (draft, members) in work.drafts(&open) {
+    // What has another name is compared under both: no other rule is as narrow.
+    let renames = work.renames(&open);
+    for (draft, members) in renames.drafts {
+        let members: Vec<usize> = members
+            .into_iter()
+            .filter(|index| !covered.contains(index))
+            .collect();
+        if members.is_empty() {
+            continue;
+        }
+        for (rule, members) in work.rules(&draft, members) {
+            covered.extend(members);
+            rules.push(rule);
+        }
+    }
+    refused.extend(renames.refused);
+    for index in 0..seen.len() {
+        if work.is_beside_a_rename(index, &covered) {
+            refused.insert(index, LOOK_AGAIN);
+        }
+    }
+    let open: Vec<usize> = open
+        .into_iter()
+        .filter(|index| !refused.contains_key(index))
+        .collect();
+    let general: Vec<usize> = open
+        .iter()
+        .copied()
+        .filter(|index| !is_rename(&seen[*index].group))
+        .collect();
+    for (draft, members) in work.drafts(&general) {
         let members: Vec<usize> = members
             .into_iter()
             .filter(|index| !covered.contains(index))
@@ -98,7 +122,7 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     }
     // What a general rule cannot say is said at its own place, and else not at all.
     let mut alone: BTreeMap<Draft, Vec<usize>> = BTreeMap::new();
-    for index in open.iter().filter(|index| !covered.contains(index)) {
+    for index in general.iter().filter(|index| !covered.contains(index)) {
         alone
             .entry(Draft::at(&seen[*index].group))
             .or_default()
@@ -154,63 +178,6 @@ fn unruled(of: &Seen, why: &str) -> Unruled {
     }
 }
 
-impl Draft {
-    /// For just the place of a group.
-    fn at(group: &GroupReport) -> Self {
-        Self {
-            part: group.part,
-            path: group.pattern.clone(),
-            kind: group.kind,
-            explanation: group.explanation,
-        }
-    }
-
-    fn config(&self, route: Option<&str>) -> RuleConfig {
-        let action = match self.explanation {
-            Some(_) => "accept",
-            None => "unordered",
-        };
-        let words = self.explanation.map(|word| word.as_str().to_owned());
-        let mut config = RuleConfig {
-            route: route.map(str::to_owned),
-            part: (self.part != Part::Body).then(|| self.part.to_string()),
-            kind: words.as_ref().map(|_| self.kind.to_string()),
-            explanations: words.into_iter().collect(),
-            ..RuleConfig::new("", &self.path, action)
-        };
-        config.id = self.id(&config);
-        config
-    }
-
-    /// Follows from what the rule says, so that it is never suggested twice under two names.
-    fn id(&self, config: &RuleConfig) -> String {
-        let hash = Sha256::digest(config.to_toml().as_bytes());
-        let what = self.explanation.map_or("any_order", Explanation::as_str);
-        let mut place: String = self
-            .path
-            .rsplit('/')
-            .find(|segment| !segment.is_empty() && !segment.starts_with('*'))
-            .unwrap_or("anywhere")
-            .chars()
-            .map(|character| match character {
-                'a'..='z' | '0'..='9' => character,
-                'A'..='Z' => character.to_ascii_lowercase(),
-                _ => '-',
-            })
-            .take(MAX_ID_PLACE)
-            .collect();
-        if self.path.is_empty() {
-            "body".clone_into(&mut place);
-        }
-        let hash = crate::hex::encode(&hash[..ID_HASH_BYTES]);
-        format!("{}-{place}-{hash}", what.replace('_', "-"))
-    }
-
-    fn nature(&self) -> Nature {
-        Nature::of(self.kind, self.explanation)
-    }
-}
-
 struct Work<'a> {
     seen: &'a [Seen],
     counted: &'a [GroupEvidence],
@@ -244,6 +211,7 @@ impl Work<'_> {
                         path,
                         kind,
                         explanation,
+                        to: None,
                     };
                     drafts.push((draft, members));
                 }
@@ -257,6 +225,7 @@ impl Work<'_> {
                         path: "/**".to_owned(),
                         kind,
                         explanation: Some(explanation),
+                        to: None,
                     };
                     if draft.nature().may_be_anywhere && bodies.len() >= MIN_ANYWHERE {
                         drafts.push((draft, bodies));
@@ -304,9 +273,10 @@ impl Work<'_> {
         };
         let rules = compiled(&config(&members))?;
         let is_met = |rules: &Rules, index: usize| rules.surely_excuse(&self.counted[index]);
+        // Those of a rename were paired by their values.
         let members: Vec<usize> = members
             .into_iter()
-            .filter(|index| is_met(&rules, *index))
+            .filter(|index| draft.to.is_some() || is_met(&rules, *index))
             .collect();
         if members.is_empty() {
             return None;
@@ -330,23 +300,29 @@ impl Work<'_> {
             action: "ignore".to_owned(),
             explanations: Vec::new(),
             kind: None,
+            to: None,
             ..config.clone()
         });
         let exceptions = ignored.map_or(0, |ignored| {
             let others = (0..self.seen.len()).filter(|index| !covered.contains(index));
             // One that a rule excuses is one of another suggestion.
             let others = others.filter(|index| !is_met(&rules, *index));
+            // A rename may excuse some of what is missing there, too.
+            let others = others.filter(|index| {
+                draft.to.is_none() || self.seen[*index].group.kind != Kind::Missing
+            });
             others.filter(|index| is_met(&ignored, *index)).count() as u64
         });
         let Bounds { at_least, at_most } = self.bounds(&members);
         let first = members
             .iter()
+            .rev()
             .max_by_key(|index| self.seen[**index].group.count);
         let example = first.and_then(|index| self.seen[*index].group.example.clone());
         let names = members.iter();
         let rule = SuggestedRule {
             effect: nature.effect,
-            reach: nature.reach(draft, config.route.as_deref()),
+            reach: draft.reach(config.route.as_deref()),
             rule: config.text(),
             at_least,
             at_most,
@@ -355,6 +331,7 @@ impl Work<'_> {
                 .flat_map(|index| self.seen[*index].fingerprints.clone())
                 .collect(),
             exceptions,
+            noise_like: 0,
             example,
         };
         Some((rule, members))

@@ -25,6 +25,7 @@ mod report;
 mod settled;
 mod sides;
 mod status;
+mod stored;
 mod suggested;
 mod tried;
 mod verified;

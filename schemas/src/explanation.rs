@@ -83,6 +83,9 @@ vocabulary! {
         Moved = "moved" => "the same value at another place or under another name, unless that is chance",
         /// Only one of two JSON documents begins with a byte order mark, which many parsers refuse.
         ByteOrderMark = "byte_order_mark" => "a byte order mark on one side only",
+        /// All values of a column stand under another name, or a header does: other than in `renamed`, the two names need not be
+        /// alike.
+        OtherName = "other_name" => "the same column or header under another name",
     }
 }
 
@@ -103,5 +106,10 @@ impl Explanation {
     /// excuses nothing.
     pub const fn may_be_chance(self) -> bool {
         matches!(self, Self::Moved)
+    }
+
+    /// Whether a rule can accept it. Not so what is known only when all of an answer is compared.
+    pub const fn can_be_accepted(self) -> bool {
+        !matches!(self, Self::Moved | Self::OtherName)
     }
 }

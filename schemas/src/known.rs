@@ -152,6 +152,9 @@ pub struct NewGroup {
     pub count: u64,
     /// Whether a recheck found it again while the legacy stood still, or the counts prove that it grows.
     pub confirmed: bool,
+    /// Why it looks like noise, if it does; only `parity known list` says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely_noise: Option<String>,
 }
 
 /// What is new of the differences that count.

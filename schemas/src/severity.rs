@@ -46,8 +46,8 @@ impl Severity {
         explanation: Option<Explanation>,
         (legacy_status, candidate_status): (u16, u16),
     ) -> Self {
-        // A field that is lost is lost, even if something else happens to have its value.
-        let explanation = explanation.filter(|explanation| !explanation.may_be_chance());
+        // What is lost is lost, even if something else happens to have its value.
+        let explanation = explanation.filter(|explanation| explanation.can_be_accepted());
         match (explanation, part, kind) {
             // A client that expects a text does not read a number, even if both mean the same.
             (Some(explanation), _, Kind::Value) if explanation.is_spelling() => Self::Format,
@@ -112,6 +112,8 @@ mod tests {
         assert_eq!(of(Kind::Type, instant), Severity::Near);
         assert_eq!(of(Kind::Missing, Some(Explanation::Moved)), Severity::Body);
         assert_eq!(of(Kind::Extra, Some(Explanation::Moved)), Severity::Added);
+        let column = of(Kind::Missing, Some(Explanation::OtherName));
+        assert_eq!(column, Severity::Body);
         let failing = Severity::of(Part::Body, "/errors", Kind::Errors, None, (200, 200));
         assert_eq!(failing, Severity::Status);
         let of_trailer = |name| Severity::of(Part::Trailer, name, Kind::Value, None, (200, 200));

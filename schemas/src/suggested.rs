@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::noise::NoiseState;
 use crate::report::GroupExample;
 use crate::severity::Severity;
 use crate::terms::RuleText;
@@ -41,6 +42,10 @@ pub struct Suggestions {
     pub excused_at_least: u64,
     /// Places that are proven to be noise: they do not count already, so they get no rule.
     pub noise: u64,
+    /// What is proven to be noise, or looks like it: no rule is suggested for what does not count by it. Absent in documents of
+    /// older programs.
+    #[serde(default)]
+    pub noise_places: Vec<NoisePlace>,
     /// What is harmless first, then what covers most.
     pub rules: Vec<SuggestedRule>,
     /// Differences that nothing explains, or not well enough: the gravest first, then the most frequent.
@@ -64,10 +69,36 @@ pub struct SuggestedRule {
     pub fingerprints: Vec<String>,
     /// Groups that differ at such a place in another way; they stay differences.
     pub exceptions: u64,
+    /// Of its groups, those that are noise or look like it and count nevertheless. 0 in documents of older programs.
+    #[serde(default)]
+    pub noise_like: u64,
     /// What else it excuses from now on, in words.
     pub reach: String,
     /// Of the most frequent group, while retention has it.
     pub example: Option<GroupExample>,
+}
+
+/// Groups of one place by which the legacy differs from itself, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoisePlace {
+    /// `METHOD /template`.
+    pub route: String,
+    /// Which part of the answers.
+    pub part: Part,
+    /// The generalized path.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// How near they are, perhaps.
+    pub explanation: Option<Explanation>,
+    /// Whether it is proven.
+    pub state: NoiseState,
+    /// Mismatches, by group: one may be in several of them.
+    pub count: u64,
+    /// Its groups: several if they differ in their shape only.
+    pub fingerprints: Vec<String>,
+    /// What follows from that, and what is missing to a proof.
+    pub why: String,
 }
 
 /// A group that gets no rule.

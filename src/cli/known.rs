@@ -25,6 +25,9 @@ pub(crate) struct AddArgs {
     /// Enter all differences that count today and that no entry means, each on its own.
     #[arg(long, conflicts_with_all = ["id", "route", "part", "path", "kind", "explanation"])]
     pub(crate) baseline: bool,
+    /// With --baseline, enter also what looks like noise: rechecks find that the legacy itself differs there.
+    #[arg(long, requires = "baseline")]
+    pub(crate) with_likely_noise: bool,
     /// Only on this route.
     #[arg(long, value_name = "ROUTE")]
     pub(crate) route: Option<String>,

@@ -80,6 +80,7 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
     let mut added = Vec::new();
     // An entry without a rate.
     let mut unbounded = None;
+    let mut left_out = 0;
     if by_place {
         let id = args.id.clone().unwrap_or_else(|| free_id(&question.known));
         let entry = NewEntry {
@@ -101,7 +102,11 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
     } else {
         let mut chosen: Vec<&Adoptable> = Vec::new();
         if args.baseline {
-            chosen.extend(&adoptable);
+            let entered = adoptable
+                .iter()
+                .filter(|one| args.with_likely_noise || one.likely_noise.is_none());
+            chosen.extend(entered);
+            left_out = adoptable.len() - chosen.len();
         }
         for fingerprint in &args.fingerprints {
             let found = find(fingerprint, &adoptable, &decided)?;
@@ -129,8 +134,15 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
             added.push(format!("{}: {}", shown(id), one.words()));
         }
     }
+    if left_out > 0 {
+        terminal::note(&not_entered(left_out as u64));
+    }
     if added.is_empty() {
-        terminal::note("all that counts is known already; nothing is changed");
+        terminal::note(if left_out > 0 {
+            "everything else that counts is known already; nothing is changed"
+        } else {
+            "all that counts is known already; nothing is changed"
+        });
         return Ok(ExitCode::SUCCESS);
     }
     edited.save()?;
@@ -151,6 +163,19 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said of what looks like noise and was left out.
+fn not_entered(count: u64) -> String {
+    let looks = plural(
+        count,
+        "difference looks like noise and is not entered",
+        "differences look like noise and are not entered",
+    );
+    format!(
+        "{looks}: rechecks find that the legacy itself differs there, and more of them may prove it. `parity known list` marks what \
+         looks like noise; --with-likely-noise enters it, and so does its FINGERPRINT"
+    )
 }
 
 /// A name that no entry has.

@@ -157,6 +157,78 @@ fn a_file_that_cannot_take_the_rules_stays_as_it_is() {
     );
 }
 
+/// A table of orders, and an answer in JSON, whose names the candidate changes.
+fn renaming(customer: &'static str, id: &'static str, wrong: bool) -> Service {
+    Service::start(move |request| {
+        if request.target == "/export" {
+            let rows = (0..40).map(|row| {
+                let name = if wrong && row == 39 { 999 } else { row };
+                format!("{row},name {name},n\n")
+            });
+            let table = format!("id,{customer},note\n{}", rows.collect::<String>());
+            return Answer::new(200, table).header("content-type", "text/csv");
+        }
+        let value = if wrong { 8 } else { 7 };
+        Answer::json(format!("{{\"{id}\":{value}}}"))
+    })
+}
+
+/// Traffic with these names in the candidate; the groups of its report.
+fn recorded_names(place: &Place, candidate: &Service, version: &str) -> Vec<String> {
+    let legacy = renaming("cust", "orderId", false);
+    let version = ["--candidate-version", version];
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &version);
+    for path in ["/export", "/order", "/export", "/order"] {
+        mirror.get(path);
+    }
+    let groups = mirror.settled(4).groups();
+    mirror.stop();
+    groups
+}
+
+#[test]
+fn other_names_become_rules_by_which_a_wrong_value_is_still_found() {
+    let place = Place::new();
+    recorded_names(&place, &renaming("customer", "order_id", false), "1");
+    let document = place.run(&["rules", "suggest", "--output", "json"]).json();
+    let rules = document["rules"].as_array().expect("a list");
+    let mut said: Vec<String> = rules
+        .iter()
+        .map(|one| {
+            let rule = &one["rule"];
+            let text = |key: &str| rule[key].as_str().unwrap_or_default();
+            let said = [text("action"), text("route"), text("path"), text("to")];
+            said.join(" ")
+        })
+        .collect();
+    said.sort();
+    assert_eq!(
+        said,
+        [
+            "rename GET /export /*/cust customer",
+            "rename GET /order /orderId order_id"
+        ],
+        "{document:#}"
+    );
+    assert_eq!(document["unruled"], serde_json::json!([]), "{document:#}");
+    // The report advises the same, and no wider rule.
+    let report = place.run(&["report"]).stdout;
+    assert!(
+        report.contains("a [[rule]] with action = \"rename\"") && !report.contains("\"accept\""),
+        "{report}"
+    );
+    let text = place.run(&["rules", "suggest"]).stdout;
+    place.write("parity.toml", &text);
+    let check = place.run(&["config", "check"]);
+    assert_eq!(check.code, 0, "{}", check.stderr);
+    let equal = recorded_names(&place, &renaming("customer", "order_id", false), "2");
+    assert!(equal.is_empty(), "{equal:?}");
+    let wrong = recorded_names(&place, &renaming("customer", "order_id", true), "3");
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    let other = recorded_names(&place, &renaming("client", "orderid", false), "4");
+    assert!(other.len() >= 4, "{other:?}");
+}
+
 /// Rules for all that differs but the wrong value and the hostile name.
 const NEAR: &str = "[[rule]]\nid = \"times\"\npath = \"/created_at\"\naction = \"as\"\ntype = \"timestamp\"\n\n[[rule]]\nid = \"lists\"\npath = \"/**\"\naction = \"accept\"\nexplanations = [\"null_vs_empty\"]\n";
 

@@ -171,6 +171,129 @@ fn what_counts_is_told_apart_from_what_does_not_everywhere() {
     metrics_say_the_same(&mirror, &report);
     others_count_it(&place, &mirror, &report);
     assert_eq!(mirror.stop().0, 0);
+    suggestions_tell_it_apart(&place);
+    the_register_takes_it_only_on_demand(&place);
+}
+
+fn suggestions_tell_it_apart(place: &Place) {
+    let places = |more: &[&str]| {
+        let asked = [&["rules", "suggest", "--output", "json"], more].concat();
+        let document = place.run(&asked).json();
+        assert_eq!(document["rules"], serde_json::json!([]), "{document:#}");
+        let noise = document["noise_places"].as_array().expect("a list").clone();
+        let told = noise.iter().map(|one| {
+            let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+            let groups = one["fingerprints"].as_array().map_or(0, Vec::len);
+            (text("route"), text("state"), one["count"].clone(), groups)
+        });
+        let why = |at: usize| noise[at]["why"].as_str().unwrap_or_default().to_owned();
+        (told.collect::<Vec<_>>(), why(0), why(1), document)
+    };
+    let (told, proven, open, document) = places(&[]);
+    let expected = [
+        ("GET /items/{id}", "proven", 60, 1),
+        ("GET /texts/{id}", "open", 30, 2),
+    ];
+    let expected = expected.map(|(route, state, count, groups)| {
+        (route.to_owned(), state.to_owned(), count.into(), groups)
+    });
+    // The race does not count, whatever it looks like.
+    assert_eq!(told, expected, "{document:#}");
+    assert!(proven.starts_with("proven noise: it does not count, so it needs no rule; "));
+    assert!(open.starts_with("looks like noise: rechecks find that the legacy itself differs there; it counts until that is proven; missing: "), "{open}");
+    let unruled = document["unruled"].as_array().expect("a list");
+    assert_eq!(unruled.len(), 1, "only what is wrong: {document:#}");
+    let text = place.run(&["rules", "suggest"]).stdout;
+    let lines = lines_of(&text, "# where the legacy differs from itself, too:");
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(
+        lines[0].starts_with("#   GET /items/{id}: ")
+            && lines[0].contains("in 60 mismatches: proven"),
+        "{text}"
+    );
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+    // Who only wants it reported reads that it counts.
+    let (_, proven, _, document) = places(&["--noise", "report"]);
+    assert!(
+        proven.contains("which counts because noise is only reported"),
+        "{proven}"
+    );
+    assert!(document["unruled"].as_array().map_or(0, Vec::len) > 1);
+}
+
+fn the_register_takes_it_only_on_demand(place: &Place) {
+    place.write("parity.toml", "");
+    let list = place.run(&["known", "list", "--output", "json"]).json();
+    let likely = list["not_known"].as_array().expect("a list").clone();
+    let likely: Vec<&Value> = likely
+        .iter()
+        .filter(|one| one["likely_noise"].is_string())
+        .collect();
+    assert!(
+        likely.len() == 1 && likely[0]["route"] == "GET /texts/{id}",
+        "{list:#}"
+    );
+    let text = place.run(&["known", "list"]).stdout;
+    assert!(
+        text.contains("compared; looks like noise, missing: "),
+        "{text}"
+    );
+    let baseline = [
+        "known",
+        "add",
+        "--owner",
+        "us",
+        "--reason",
+        "seen",
+        "--baseline",
+    ];
+    let first = place.run(&baseline);
+    for told in [
+        "1 difference is entered",
+        "1 difference looks like noise and is not entered: rechecks find that the legacy itself differs there",
+        "--with-likely-noise enters it",
+    ] {
+        assert!(first.stderr.contains(told), "{told}: {}", first.stderr);
+    }
+    assert!(first.stdout.contains("GET /wrong/{id}"), "{}", first.stdout);
+    // Neither it, nor what is proven, nor what is only transient.
+    assert_eq!(first.stdout.lines().count(), 1, "{}", first.stdout);
+    let again = place.run(&baseline);
+    assert!(
+        again
+            .stderr
+            .contains("everything else that counts is known already"),
+        "{}",
+        again.stderr
+    );
+    let all = place.run(&[&baseline[..], &["--with-likely-noise"]].concat());
+    assert!(
+        all.stdout.contains("GET /texts/{id}") && !all.stderr.contains("not entered"),
+        "{} {}",
+        all.stdout,
+        all.stderr
+    );
+    assert_eq!(all.stdout.lines().count(), 1, "{}", all.stdout);
+    // By its name it is entered, too.
+    place.write("parity.toml", "");
+    let name = likely[0]["fingerprint"].as_str().expect("a name");
+    let named = place.run(&["known", "add", name, "--owner", "us", "--reason", "seen"]);
+    assert!(named.stdout.contains("GET /texts/{id}"), "{}", named.stderr);
+    assert_eq!(named.code, 0);
+    assert_eq!(
+        place
+            .run(&[
+                "known",
+                "add",
+                "--with-likely-noise",
+                "--owner",
+                "us",
+                "--reason",
+                "x"
+            ])
+            .code,
+        2
+    );
 }
 
 fn page_says_the_same(mirror: &Mirror<'_>, report: &Report) {

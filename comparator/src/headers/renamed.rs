@@ -1,17 +1,24 @@
-//! Fields and cookies that rules say have another name in the candidate.
+//! Fields and cookies that have another name in the candidate: those that rules name, and fields that only their values show.
 //!
-//! As in a body, the two names are paired only where each stands alone: on its side, and not at all on the other.
+//! As in a body, the two names are paired by a rule only where each stands alone: on its side, and not at all on the other.
 
 use http::HeaderName;
-use parity_schemas::fields::FieldLines;
+use parity_schemas::fields::{FieldLines, FieldValue};
+use parity_schemas::verdict::{Explanation, Kind};
 use smallvec::SmallVec;
 
 use super::{FieldComparison, shown_path};
 use crate::collect::Flow;
+use crate::json::plain;
 use crate::rules::{Action, Rename};
 
 /// Rules that apply, each with its names.
 type Renamed<'c> = SmallVec<[(u16, &'c Rename); 2]>;
+
+/// Shorter values, such as `DENY` and `nosniff`, stand in several fields by chance, unless the two names are alike.
+const MIN_VALUE_BYTES: usize = 8;
+/// Most fields that one side lacks for which the other one is searched: each is compared with each.
+const MAX_LONE: usize = 64;
 
 impl<'c> FieldComparison<'_, 'c> {
     /// The rules for headers that only the legacy has, in place of which only the candidate has another one.
@@ -84,5 +91,40 @@ impl<'c> FieldComparison<'_, 'c> {
             finding.candidate_path = Some(shown_path(candidate));
         }
         flow
+    }
+
+    /// Says of fields that one side lacks that the other has the same lines under another name, and nothing else has them. Looks at
+    /// the findings from `told` on.
+    pub(super) fn explain_other_names(&mut self, told: usize) {
+        let lone = |kind: Kind, side: &FieldLines| -> Vec<(usize, HeaderName, Vec<Vec<u8>>)> {
+            let findings = self.out.findings.iter().enumerate().skip(told);
+            findings
+                .filter(|(_, finding)| finding.kind == kind && finding.explanation.is_none())
+                .filter_map(|(index, finding)| {
+                    let name = HeaderName::from_bytes(finding.path.as_bytes()).ok()?;
+                    let lines = side.get_all(&name).map(FieldValue::as_bytes);
+                    let lines: Vec<Vec<u8>> = lines.map(<[u8]>::to_vec).collect();
+                    (!lines.is_empty()).then_some((index, name, lines))
+                })
+                .collect()
+        };
+        let missing = lone(Kind::Missing, self.legacy);
+        let extra = lone(Kind::Extra, self.candidate);
+        if missing.len().max(extra.len()) > MAX_LONE {
+            return;
+        }
+        for (one, name, lines) in &missing {
+            let alone = missing.iter().filter(|(.., other)| other == lines).count() == 1;
+            let mut same = extra.iter().filter(|(.., other)| other == lines);
+            let (Some((two, other, _)), None, true) = (same.next(), same.next(), alone) else {
+                continue;
+            };
+            let is_long = lines.iter().map(Vec::len).sum::<usize>() >= MIN_VALUE_BYTES;
+            if is_long || plain(name.as_str()) == plain(other.as_str()) {
+                for index in [*one, *two] {
+                    self.out.findings[index].explanation = Some(Explanation::OtherName);
+                }
+            }
+        }
     }
 }

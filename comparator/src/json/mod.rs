@@ -23,5 +23,6 @@ mod script;
 mod walk;
 
 pub(crate) use fields::{Values, count};
+pub(crate) use names::plain;
 pub(crate) use scalar::Scalar;
 pub(crate) use walk::{Outcome, Scratch, compare};

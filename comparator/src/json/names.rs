@@ -9,10 +9,13 @@ use crate::notation::index::Tree;
 pub(super) fn plain_name(tree: Tree<'_>, key: u32) -> Option<String> {
     let mut scratch = Vec::new();
     let name = std::str::from_utf8(tree.unescaped(key, &mut scratch)).ok()?;
-    Some(
-        name.nfc()
-            .filter(|character| !matches!(character, '_' | '-'))
-            .flat_map(char::to_lowercase)
-            .collect(),
-    )
+    Some(plain(name))
+}
+
+/// A name without its style.
+pub(crate) fn plain(name: &str) -> String {
+    name.nfc()
+        .filter(|character| !matches!(character, '_' | '-'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }

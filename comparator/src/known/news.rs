@@ -60,6 +60,7 @@ pub(crate) fn news(
             state,
             count: group.count,
             confirmed,
+            likely_noise: None,
         });
     }
     news.groups.sort_by(|one, two| {

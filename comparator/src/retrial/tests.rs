@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use parity_schemas::exchange::{Body, ByteHold, Exchange, Origin, Request};
 use parity_schemas::fields::FieldLines;
-use parity_schemas::route::Route;
-use parity_schemas::tally::Identity;
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
 use parity_schemas::record::Sample;
+use parity_schemas::route::Route;
 use parity_schemas::tally::Group;
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Side;
 use uuid::Uuid;
@@ -258,16 +258,19 @@ fn what_rules_that_hold_on_left_different_is_beyond_new_ones_elsewhere() {
     ] {
         let retrial = Retrial::new(rules(&before), rules(&after));
         assert_eq!(retrial.group(&group), expected, "{before} to {after}");
+    }
+}
+
 /// A rule for the field of a form is one for the name in its disposition, too.
 #[test]
 fn a_name_in_a_form_may_be_renamed_by_the_rule_for_its_field() {
     let rule = "[[rule]]\nid=\"f\"\npath=\"/*/text/a\"\naction=\"rename\"\nto=\"b\"\n";
     let retrial = Retrial::new(rules(""), rules(rule));
     for (pattern, expected) in [
-        ("/*/part-headers/content-disposition", Told::CannotTell),
-        ("/*/text/b", Told::CannotTell),
-        ("/*/part-headers/content-type", Told::Differs),
-        ("/*/text/c", Told::Differs),
+        ("/*/part-headers/content-disposition", None),
+        ("/*/text/b", None),
+        ("/*/part-headers/content-type", Some(Told::Differs)),
+        ("/*/text/c", Some(Told::Differs)),
     ] {
         let group = GroupEvidence {
             route: "GET /a".to_owned(),

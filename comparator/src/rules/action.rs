@@ -102,6 +102,7 @@ pub(crate) fn is_rough(explanation: Explanation) -> bool {
             | E::Mojibake
             | E::Truncated
             | E::Moved
+            | E::OtherName
     )
 }
 

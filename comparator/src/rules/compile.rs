@@ -233,12 +233,20 @@ impl Check<'_> {
             );
             return None;
         }
-        let chance = |word: &String| word.parse().is_ok_and(Explanation::may_be_chance);
-        if let Some(never) = words.iter().find(|word| chance(word)) {
+        let mut never = words.iter().filter_map(|word| word.parse().ok());
+        if let Some(never) = never.find(|word: &Explanation| !word.can_be_accepted()) {
+            let (why, hint) = if never.may_be_chance() {
+                (
+                    ", and may be chance",
+                    "write two rules with `ignore`, for the old place and for the new one",
+                )
+            } else {
+                ("", "write a rule with `rename` that says the new name")
+            };
             self.error(
                 "explanations",
-                format!("`{never}` cannot be accepted: it is known only when all is compared, and may be chance"),
-                Some("write two rules with `ignore`, for the old place and for the new one".to_owned()),
+                format!("`{never}` cannot be accepted: it is known only when all is compared{why}"),
+                Some(hint.to_owned()),
             );
             return None;
         }

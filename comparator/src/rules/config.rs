@@ -281,11 +281,11 @@ pub(super) fn kinds() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.as_str()).collect()
 }
 
-/// The explanations that a rule can accept. What may be chance is also known only once all of an answer is compared.
+/// The explanations that a rule can accept.
 pub(crate) fn explanations() -> Vec<&'static str> {
     Explanation::ALL
         .iter()
-        .filter(|word| !word.may_be_chance())
+        .filter(|word| word.can_be_accepted())
         .map(|word| word.as_str())
         .collect()
 }

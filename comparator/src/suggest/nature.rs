@@ -1,11 +1,11 @@
-//! What is said of a rule from its explanation alone: what a client may notice, whether it may hold at any place, and what it
-//! excuses from now on.
+//! What is said of a rule from its explanation alone: what a client may notice, whether it may hold at any place, and what is at
+//! risk.
 
 use parity_schemas::report::GroupReport;
 use parity_schemas::suggested::Effect;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
-use super::{Draft, can_be_named};
+use super::can_be_named;
 use crate::rules::is_rough;
 
 /// What follows from kind and explanation.
@@ -16,7 +16,7 @@ pub(super) struct Nature {
     /// explanation: then each place is a decision of its own.
     pub(super) may_be_anywhere: bool,
     /// What is at risk.
-    risk: &'static str,
+    pub(super) risk: &'static str,
 }
 
 impl Nature {
@@ -58,7 +58,10 @@ impl Nature {
             E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => {
                 "a client that shows or compares the text"
             }
-            E::NotFinite | E::Renamed | E::ByteOrderMark => "a client that reads the former form",
+            E::NotFinite | E::ByteOrderMark => "a client that reads the former form",
+            E::Renamed | E::OtherName => {
+                "a client that reads the former name: it finds nothing there"
+            }
             E::EqualDouble => {
                 "exact integers and decimals: an identifier beyond 2^53 becomes that of something else"
             }
@@ -86,44 +89,6 @@ impl Nature {
             risk,
         }
     }
-
-    /// What a rule excuses from now on, and what that puts at risk.
-    pub(super) fn reach(&self, draft: &Draft, route: Option<&str>) -> String {
-        let path = &draft.path;
-        let place = match draft.part {
-            Part::Body => match (path.strip_prefix("/**"), path.as_str()) {
-                (_, "") => "the whole body".to_owned(),
-                (Some(""), _) => "any place of a body".to_owned(),
-                (Some(end), _) => format!("any place of a body that ends in {end}"),
-                (None, _) => format!("{path} of a body"),
-            },
-            part => format!("the {part} {path}"),
-        };
-        let route = route.map_or_else(
-            || "on any route, also those that come later".to_owned(),
-            |route| format!("on {route} only"),
-        );
-        let what = match (draft.explanation, draft.kind) {
-            (None, _) => "every order of elements that are otherwise equal",
-            (_, Kind::Missing) => {
-                "every field that the candidate lacks and that is near in this way"
-            }
-            (_, Kind::Extra) => {
-                "every field that only the candidate has and that is near in this way"
-            }
-            (_, Kind::Type) => "every two values of different types that are near in this way",
-            _ => "every two values of one type that are near in this way",
-        };
-        let whatever = if draft.explanation.is_some() {
-            ", whatever they are and whichever service has which"
-        } else {
-            ""
-        };
-        format!(
-            "at {place}, {route}: {what}{whatever}. At risk: {}",
-            self.risk
-        )
-    }
 }
 
 /// Why a group gets no rule; `None` if its explanation may become one.
@@ -133,7 +98,7 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
         (Part::Status, ..) => "another status code",
         _ if other_class => "it comes with another status code, and means something else then",
         (_, Some(near), _) if near.may_be_chance() => "the explanation may be chance",
-        (_, Some(_), _) if group.against > 0 => {
+        (_, Some(_), _) if is_contradicted(group) => {
             "other mismatches at the same place contradict the explanation"
         }
         (_, None, Kind::Missing) => "the candidate has lost it",
@@ -147,4 +112,21 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
         _ => return None,
     };
     Some(why)
+}
+
+/// A `rename` still finds what contradicts it, so only most of the mismatches have to agree.
+fn is_contradicted(group: &GroupReport) -> bool {
+    if is_rename(group) {
+        group.against >= group.count
+    } else {
+        group.against > 0
+    }
+}
+
+/// Whether a group says that something has another name.
+pub fn is_rename(group: &GroupReport) -> bool {
+    matches!(
+        group.explanation,
+        Some(Explanation::Renamed | Explanation::OtherName)
+    ) && matches!(group.kind, Kind::Missing | Kind::Extra)
 }

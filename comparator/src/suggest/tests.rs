@@ -1,15 +1,20 @@
 //! Asks the comparator: a suggestion makes what it covers equal, and leaves a wrong value at the same place a difference.
 
+mod renames;
+
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::Method;
 use parity_schemas::attributes::AttributeCounts;
 use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
+use parity_schemas::record::{Mismatch, RecordedFinding};
 use parity_schemas::suggested::Effect;
-use parity_schemas::verdict::{Finding, Verdict};
+use parity_schemas::verdict::{Finding, Side, Verdict};
 use uuid::Uuid;
 
+use super::nature::Nature;
 use super::*;
 use crate::message::read_answer;
 use crate::{AnswerPair, Comparator, Comparison, Limits};
@@ -18,11 +23,21 @@ fn compare(rules: &[RuleConfig], route: &str, legacy: &str, candidate: &str) -> 
     let rules = Rules::compile(rules, Timestamp::default()).expect("suggestions compile");
     let [legacy, candidate] = [legacy, candidate].map(|text| {
         let (head, body) = text.split_once("\n\n").unwrap_or(("", text));
-        let code = if head.is_empty() { "200" } else { head.split('\n').next().unwrap_or("") };
+        let code = if head.is_empty() {
+            "200"
+        } else {
+            head.split('\n').next().unwrap_or("")
+        };
         let fields: Vec<&str> = head.lines().skip(1).collect();
-        let fields = [fields.join("\r\n").as_str(), ""].join(if fields.is_empty() { "" } else { "\r\n" });
+        let fields =
+            [fields.join("\r\n").as_str(), ""].join(if fields.is_empty() { "" } else { "\r\n" });
+        let kind = if fields.contains("content-type:") {
+            ""
+        } else {
+            "content-type: application/json\r\n"
+        };
         let answer = format!(
-            "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\n{fields}content-length: {}\r\n\r\n{body}",
+            "HTTP/1.1 {code} X\r\n{kind}{fields}content-length: {}\r\n\r\n{body}",
             body.len()
         );
         read_answer(answer.as_bytes()).expect("an answer")
@@ -46,6 +61,7 @@ fn seen(route: &str, codes: (u16, u16), finding: &Finding) -> Seen {
     Seen {
         fingerprints: vec![name.clone()],
         at_most: 3,
+        name: Naming::default(),
         group: GroupReport {
             fingerprint: name,
             state: KnownState::New,
@@ -88,17 +104,42 @@ fn seen_on(routes: &[&str], legacy: &str, candidate: &str) -> Vec<Seen> {
     };
     let mut all: Vec<Seen> = Vec::new();
     for route in routes {
-        for finding in compare(&[], route, legacy, candidate).findings {
-            let seen = seen(route, (code(legacy), code(candidate)), &finding);
+        let codes = (code(legacy), code(candidate));
+        let found = compare(&[], route, legacy, candidate).findings;
+        let stored = [stored(route, codes, &found)];
+        for finding in found {
+            let mut seen = seen(route, codes, &finding);
             if all
                 .iter()
                 .all(|other| other.fingerprints != seen.fingerprints)
             {
+                seen.name = Naming::read(&stored, &seen.fingerprints);
                 all.push(seen);
             }
         }
     }
     all
+}
+
+/// What is stored of some findings.
+fn stored(route: &str, codes: (u16, u16), findings: &[Finding]) -> Mismatch {
+    let shown = |side: &Side| side.shown().map(Cow::into_owned);
+    let recorded = findings.iter().map(|finding| RecordedFinding {
+        fingerprint: seen(route, codes, finding).fingerprints.concat(),
+        part: finding.part,
+        path: finding.path.clone(),
+        candidate_path: finding.candidate_path.clone(),
+        pattern: finding.pattern.clone(),
+        kind: finding.kind,
+        legacy: shown(&finding.legacy),
+        candidate: shown(&finding.candidate),
+        explanation: finding.explanation,
+        text_diff: None,
+    });
+    Mismatch {
+        findings: recorded.collect(),
+        ..Mismatch::default()
+    }
 }
 
 fn suggested(seen: &[Seen]) -> Suggested {

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use parity_comparator::RuleConfig;
-use parity_schemas::suggested::{Effect, SuggestedRule, Suggestions, Unruled};
+use parity_schemas::suggested::{Effect, NoisePlace, SuggestedRule, Suggestions, Unruled};
 use parity_schemas::verdict::Part;
 use parity_schemas::visible::{visible, visible_value};
 
@@ -40,13 +40,6 @@ pub fn suggested(found: &Suggestions) -> String {
             ),
         );
     }
-    if found.noise > 0 {
-        let places = plural(found.noise, "group is", "groups are");
-        comment(
-            &mut out,
-            &format!("{places} proven noise: it does not count, so it needs no rule"),
-        );
-    }
     for effect in Effect::ALL {
         let mut of_it = found
             .rules
@@ -76,7 +69,39 @@ pub fn suggested(found: &Suggestions) -> String {
             comment(&mut out, &format!("  … and {more}; --output json has all"));
         }
     }
+    if !found.noise_places.is_empty() {
+        out.push('\n');
+        comment(&mut out, "where the legacy differs from itself, too:");
+        let places = found.noise_places.iter();
+        for noise in places.clone().take(MAX_UNRULED) {
+            comment(&mut out, &format!("  {}", noise_place(noise)));
+        }
+        let more = places.skip(MAX_UNRULED).count() as u64;
+        if more > 0 {
+            let more = plural(more, "more place", "more places");
+            comment(&mut out, &format!("  … and {more}; --output json has all"));
+        }
+    }
     out
+}
+
+fn noise_place(noise: &NoisePlace) -> String {
+    format!(
+        "{}: {} {}, in {}: {}",
+        shown(&noise.route),
+        place(noise.part, &noise.pattern),
+        noise.kind.meaning(),
+        plural(noise.count, "mismatch", "mismatches"),
+        noise.why
+    )
+}
+
+fn place(part: Part, pattern: &str) -> String {
+    match (part, pattern) {
+        (part, "") => part.to_string(),
+        (Part::Body, path) => shown(path),
+        (part, path) => format!("{part} {}", shown(path)),
+    }
 }
 
 /// One rule with its comment.
@@ -130,6 +155,17 @@ pub fn suggested_rule(suggested: &SuggestedRule) -> String {
             &format!("exceptions: {others} there in another way, and still will"),
         );
     }
+    if suggested.noise_like > 0 {
+        let groups = plural(
+            suggested.noise_like,
+            "group is noise or looks like it",
+            "groups are noise or look like it",
+        );
+        comment(
+            &mut out,
+            &format!("noise: of these {groups}: the legacy itself differs there"),
+        );
+    }
     comment(
         &mut out,
         &format!("excuses from now on, {}", suggested.reach),
@@ -163,11 +199,7 @@ fn without_rule(alike: &[&Unruled]) -> String {
     let routes: BTreeSet<&str> = alike.iter().map(|one| one.route.as_str()).collect();
     let counts = alike.iter().map(|one| one.count);
     let count = counts.fold(0, u64::saturating_add);
-    let place = match (unruled.part, unruled.pattern.as_str()) {
-        (part, "") => part.to_string(),
-        (Part::Body, path) => shown(path),
-        (part, path) => format!("{part} {}", shown(path)),
-    };
+    let place = place(unruled.part, &unruled.pattern);
     let what = format!("{place} {}", unruled.kind.meaning());
     let what = match routes.len() {
         1 => format!("{}: {what}", shown(&unruled.route)),

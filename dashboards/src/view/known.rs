@@ -1,20 +1,21 @@
 //! Known differences: what each entry of the register says, how it stands, and how often it was seen; and which groups an
 //! entry for what counts today would name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use parity_comparator::known::{ends_soon, rate};
 use parity_schemas::documents::{KNOWN_SCHEMA, KnownList, KnownListed};
 use parity_schemas::evidence::Thresholds;
 use parity_schemas::known::{KnownEntry, KnownState, KnownUse, NewGroup};
-use parity_schemas::noise::{NoiseState, NoiseUse};
+use parity_schemas::noise::{NoiseGroup, NoiseState, NoiseUse};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::report::{GroupReport, Member, Report};
+use parity_schemas::report::{GroupReport, Report};
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 
 use super::Decided;
 use super::listing::Place;
+use super::noise::missing;
 use super::words::{grouped, plural, shown};
 use crate::question::Question;
 
@@ -106,6 +107,9 @@ pub struct Adoptable {
     pub compared: u64,
     /// Whether a recheck confirmed one of them.
     pub confirmed: bool,
+    /// Why it looks like noise, if it does: rechecks found that the legacy itself differs there, and it counts until that is
+    /// proven.
+    pub likely_noise: Option<String>,
 }
 
 impl Adoptable {
@@ -122,20 +126,30 @@ impl Adoptable {
         } else {
             format!("{} {}", group.part, shown(&group.pattern))
         };
+        let noise = self.likely_noise.as_deref();
+        let noise = noise.map(|why| format!("; looks like noise, {why}"));
         format!(
-            "{} {place}, {}: {} of {} compared",
+            "{} {place}, {}: {} of {} compared{}",
             shown(&self.route),
             group.kind.meaning(),
             grouped(self.count),
-            grouped(self.compared)
+            grouped(self.compared),
+            noise.unwrap_or_default()
         )
     }
 }
 
-/// Differences that count and that no entry means: the most frequent first.
+/// Differences that count and that no entry means: the most frequent first. What looks like noise is never one with what does
+/// not.
 pub fn adoptable(decided: &Decided) -> Vec<Adoptable> {
     let report = &decided.report;
-    let mut of_place: BTreeMap<Place, Adoptable> = BTreeMap::new();
+    let usage = decided.decision.thresholds.noise;
+    let noise = report.noise.iter().map(|noise| {
+        let name = (noise.route.as_str(), noise.group.fingerprint.as_str());
+        (name, noise)
+    });
+    let noise: HashMap<(&str, &str), &NoiseGroup> = noise.collect();
+    let mut of_place: BTreeMap<(Place, bool), Adoptable> = BTreeMap::new();
     for member in report.groups.iter().flat_map(GroupReport::members) {
         let transient = member
             .classes
@@ -144,16 +158,15 @@ pub fn adoptable(decided: &Decided) -> Vec<Adoptable> {
             .unwrap_or(0);
         let count = member.group.count.saturating_sub(transient);
         let is_named = member.fingerprint != parity_schemas::route::OTHER;
-        if member.state != KnownState::New
-            || count == 0
-            || !is_named
-            || is_noise(report, decided, &member)
-        {
+        let noise = noise.get(&(member.group.route.as_str(), member.fingerprint));
+        let is_excused =
+            noise.is_some_and(|noise| noise.state == NoiseState::Proven && usage == NoiseUse::Use);
+        if member.state != KnownState::New || count == 0 || !is_named || is_excused {
             continue;
         }
         let confirmed = member.classes.contains_key(&MismatchClass::Confirmed);
         let found = of_place
-            .entry(Place::of(&member))
+            .entry((Place::of(&member), noise.is_some()))
             .or_insert_with(|| Adoptable {
                 fingerprints: Vec::new(),
                 route: member.group.route.clone(),
@@ -161,6 +174,10 @@ pub fn adoptable(decided: &Decided) -> Vec<Adoptable> {
                 count: 0,
                 compared: compared(report, &member.group.route),
                 confirmed: false,
+                likely_noise: noise.map(|noise| match noise.state {
+                    NoiseState::Proven => "which is proven".to_owned(),
+                    NoiseState::Open => missing(&noise.against),
+                }),
             });
         found.fingerprints.push(member.fingerprint.to_owned());
         found.confirmed |= confirmed;
@@ -200,16 +217,6 @@ pub fn adoptable(decided: &Decided) -> Vec<Adoptable> {
 fn compared(report: &Report, route: &str) -> u64 {
     let route = report.routes.iter().find(|one| one.route == route);
     route.map_or(0, |route| route.compared)
-}
-
-/// Whether a group is proven to be noise, and so does not count.
-fn is_noise(report: &Report, decided: &Decided, member: &Member<'_>) -> bool {
-    decided.decision.thresholds.noise == NoiseUse::Use
-        && report.noise.iter().any(|noise| {
-            noise.state == NoiseState::Proven
-                && noise.route == member.group.route
-                && noise.group.fingerprint == member.fingerprint
-        })
 }
 
 /// The groups that the entries of another register would mean in the same report.
@@ -255,6 +262,7 @@ pub fn known_list(decided: &Decided, register: &[KnownEntry], now: Timestamp) ->
         state: KnownState::New,
         count: one.count,
         confirmed: one.confirmed,
+        likely_noise: one.likely_noise,
         route: one.route,
         group: one.group,
     });

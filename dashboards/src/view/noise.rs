@@ -10,7 +10,7 @@ use parity_schemas::noise::{Excused, NoiseGroup, NoiseState, NoiseUse};
 use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::report::{GroupReport, Report};
-use parity_schemas::verdict::Kind;
+use parity_schemas::verdict::{Explanation, Kind};
 use uuid::Uuid;
 
 use super::difference::{Place, Values};
@@ -46,6 +46,10 @@ pub(crate) struct NoiseEntry<'a> {
     pub(crate) place: Place<'a>,
     /// How they differ there.
     pub(crate) kind: Kind,
+    /// How near they are, perhaps.
+    pub(super) explanation: Option<Explanation>,
+    /// The groups.
+    pub(super) fingerprints: Vec<&'a str>,
     /// Mismatches, by group: one may be in several of them.
     pub(crate) count: u64,
     /// The shapes of the values and their counts, in words.
@@ -123,6 +127,7 @@ struct Sums<'a> {
     /// The most frequent one.
     first: &'a NoiseGroup,
     shapes: Vec<(&'a str, u64)>,
+    fingerprints: Vec<&'a str>,
     count: u64,
     rechecks: u64,
     hidden: f64,
@@ -148,6 +153,7 @@ fn entries<'a>(
             sums.push(Sums {
                 first: group,
                 shapes: Vec::new(),
+                fingerprints: Vec::new(),
                 count: 0,
                 rechecks: 0,
                 hidden: 0.0,
@@ -157,6 +163,7 @@ fn entries<'a>(
         }
         let sum = &mut sums[index];
         sum.shapes.push((&group.group.shape, group.count));
+        sum.fingerprints.push(&group.group.fingerprint);
         sum.count += group.count;
         sum.rechecks += group.rechecks;
         sum.hidden += group.hidden;
@@ -191,6 +198,8 @@ impl<'a> From<Sums<'a>> for NoiseEntry<'a> {
                 path: &group.pattern,
             },
             kind: group.kind,
+            explanation: group.explanation,
+            fingerprints: sums.fingerprints,
             count: sums.count,
             shapes: shapes(&sums.shapes),
             evidence,
@@ -209,7 +218,7 @@ impl<'a> From<Sums<'a>> for NoiseEntry<'a> {
 
 /// What is missing to a proof, the first of it: most often more rechecks settle all of it. It quotes shapes, so it is made
 /// visible.
-fn missing(against: &[String]) -> String {
+pub(super) fn missing(against: &[String]) -> String {
     let Some((first, rest)) = against.split_first() else {
         return "nothing is missing".to_owned();
     };

@@ -23,14 +23,15 @@ const EXPIRES_AFTER_DAYS: i64 = 90;
 /// Runs it.
 pub(super) fn run(args: &SuggestArgs) -> Result<ExitCode> {
     let (store, question) = selection::resolve(&args.store, args.asked.question())?;
-    let decided = view::decided(&view::reader(&store)?, &question)?;
+    let reader = view::reader(&store)?;
+    let decided = view::decided(&reader, &question)?;
     if let Some(absent) = &decided.absent {
         if absent.is_unknown_migration {
             bail!("{}", absent.sentence);
         }
         terminal::note(&visible(&absent.sentence));
     }
-    let found = view::suggested(&decided, &expiry()?);
+    let found = view::suggested(&reader, &decided, &expiry()?)?;
     if args.write {
         write(args, &found)?;
     }

@@ -3,6 +3,8 @@
 //! If neither body is what both sides claim, they are compared as text. If only one is not, that is a `decode` finding,
 //! because clients can read the other.
 
+mod table;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -11,7 +13,6 @@ use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Si
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
 use crate::collect::{Collector, Flow, excerpt, shown};
-use crate::csv;
 use crate::events;
 use crate::form;
 use crate::graphql;
@@ -242,35 +243,6 @@ impl Structured<'_, '_> {
             read => read.map(|read| read.map(|_| Vec::new()).map_err(ReadError::from)),
         };
         self.compared(read)
-    }
-
-    /// Compares by row and column, or as text where the first lines are no names.
-    pub(super) fn csv(self) -> Flow {
-        let by_name = self.declared.iter().all(|declared| declared.says_header);
-        let tables = self
-            .bodies
-            .map(|body| csv::parse(text(without_bom(body)).ok()?));
-        let json = match &tables {
-            [Some(one), Some(two)] => {
-                let renamed = self.scope.renamed_in_rows(self.out.rules);
-                if one.is_without_rows() && two.is_without_rows() {
-                    // Then no value tells that a name is another one.
-                    for (rule, [from, to]) in &renamed {
-                        if one.has(from) && !one.has(to) && two.has(to) && !two.has(from) {
-                            self.out.excused(*rule, Part::Body, String::new);
-                        }
-                    }
-                }
-                let renamed: Vec<_> = renamed.into_iter().map(|(_, names)| names).collect();
-                csv::as_json([one, two], by_name, &renamed)
-            }
-            _ => None,
-        };
-        if let Some(json) = json {
-            return self.compared(json.map(|json| Ok(vec![json])));
-        }
-        let [legacy, candidate] = self.bodies;
-        as_text(legacy, candidate, self.scope, self.out)
     }
 
     pub(super) fn events(self) -> Flow {

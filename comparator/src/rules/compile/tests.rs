@@ -176,6 +176,14 @@ fn what_may_be_chance_is_never_accepted() {
     assert_eq!(key, "explanations");
     assert!(text.contains("`moved` cannot be accepted"), "{text}");
     assert!(text.contains("two rules with `ignore`"), "{text}");
+    let found = errors(&[accept("o", "accept", &["other_name"])]);
+    let [(0, _, text)] = &*found else {
+        panic!("{found:?}");
+    };
+    assert!(
+        text.contains("`other_name` cannot be accepted") && text.contains("`rename`"),
+        "{text}"
+    );
 }
 
 #[test]

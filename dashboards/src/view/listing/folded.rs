@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use parity_comparator::causes::{Bounds, Counted, Exchanges};
-use parity_comparator::suggest::Seen;
+use parity_comparator::suggest::{Naming, Seen};
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::known::KnownState;
 use parity_schemas::noise::NoiseGroup;
@@ -116,6 +116,7 @@ pub(crate) fn split(folded: &Folded) -> impl Iterator<Item = Seen> {
             group: entry(&[member])?,
             fingerprints: fold.fingerprints.clone(),
             at_most: fold.findings(),
+            name: Naming::default(),
         })
     })
 }

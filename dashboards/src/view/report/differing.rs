@@ -46,7 +46,7 @@ impl Entry<'_> {
         }
     }
 
-    /// An explanation of what is told here, not of what only follows from it, and one that a rule can accept.
+    /// An explanation of what is told here, not of what only follows from it, and one that a rule can excuse.
     fn hint(&self) -> Option<Explanation> {
         let hint = match self {
             Self::Cause(cause) => cause.report.explanation,
@@ -355,8 +355,12 @@ impl Group<'_> {
     }
 }
 
-/// A sentence with the rule that accepts differences of this explanation.
+/// A sentence with the rule that excuses differences of this explanation.
 fn hint(explanation: Explanation) -> String {
+    if matches!(explanation, Explanation::Renamed | Explanation::OtherName) {
+        return "What is meant to have another name: a [[rule]] with action = \"rename\" and the new name in `to` (`parity rules suggest`)"
+            .to_owned();
+    }
     format!(
         "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = [\"{explanation}\"], or a \
          profile (`parity rules`)"
