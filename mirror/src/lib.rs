@@ -29,6 +29,7 @@ mod headers;
 mod limits;
 mod proxy;
 mod recheck;
+pub mod replay;
 mod spelling;
 mod tasks;
 mod turns;
