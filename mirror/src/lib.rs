@@ -41,7 +41,7 @@ pub use forwarding::Forwarding;
 pub use limits::Limits;
 pub use proxy::{
     BindError, Config, Drained, LoadedPolicy, Metrics, Mirror, MirrorHandle, Mode, Policy,
-    RunError, ServerTls,
+    Progress, Replaying, RunError, ServerTls,
 };
 pub use recheck::{
     NotAnswered, Recheck, RecheckDone, RecheckPlace, RecheckReceiver, RecheckSender, Rechecked,

@@ -214,6 +214,8 @@ impl Segment {
 /// Names requests. Each worker has its own, so that naming a request takes no lock.
 pub struct RouteResolver {
     rules: Arc<[RouteRule]>,
+    /// Whether what no route decides is shadowed whatever its method.
+    unsafe_methods: bool,
     interned: HashMap<Box<str>, Arc<Route>>,
     scratch: String,
 }
@@ -223,22 +225,33 @@ impl RouteResolver {
     pub fn new(rules: Arc<[RouteRule]>) -> Self {
         Self {
             rules,
+            unsafe_methods: false,
             interned: HashMap::new(),
             scratch: String::new(),
         }
+    }
+
+    /// Shadows requests whatever their method, where no route says otherwise.
+    #[must_use]
+    pub fn with_unsafe_methods(mut self, allowed: bool) -> Self {
+        self.unsafe_methods = allowed;
+        self
     }
 
     /// The route of a request; `path` is without the query.
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
         let rule = self.rules.iter().find(|rule| rule.matches(method, path));
         self.scratch.clear();
-        let policy = if let Some(rule) = rule {
+        let mut policy = if let Some(rule) = rule {
             self.scratch.push_str(&rule.label);
             rule.policy
         } else {
             write_label(&mut self.scratch, method, path);
             RoutePolicy::default()
         };
+        if self.unsafe_methods {
+            policy.shadow.get_or_insert(true);
+        }
         if let Some(route) = self.interned.get(self.scratch.as_str())
             && route.policy == policy
             && route.configured == rule.is_some()

@@ -20,6 +20,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -116,6 +117,8 @@ pub struct SourceError(#[from] pub Unreadable);
 pub struct Source {
     next: Box<dyn FnMut() -> Option<Result<Recorded, SourceError>> + Send>,
     format: Format,
+    size: Option<u64>,
+    position: Arc<AtomicU64>,
 }
 
 impl Source {
@@ -126,16 +129,18 @@ impl Source {
             source,
         };
         let is_stdin = path.as_os_str() == STDIN;
-        let file: Box<dyn Read + Send> = if is_stdin {
-            Box::new(io::stdin())
+        let (file, size): (Box<dyn Read + Send>, _) = if is_stdin {
+            (Box::new(io::stdin()), None)
         } else {
             let file = File::open(path).map_err(failed)?;
-            if file.metadata().map_err(failed)?.is_dir() {
+            let metadata = file.metadata().map_err(failed)?;
+            if metadata.is_dir() {
                 return Err(failed(io::ErrorKind::IsADirectory.into()));
             }
-            Box::new(file)
+            (Box::new(file), metadata.is_file().then_some(metadata.len()))
         };
-        Self::read(file, path, format)
+        let source = Self::read(file, path, format)?;
+        Ok(Self { size, ..source })
     }
 
     fn read(
@@ -147,7 +152,12 @@ impl Source {
             path: path.to_owned(),
             source,
         };
-        let reader = unpacked(file).map_err(failed)?;
+        let position = Arc::<AtomicU64>::default();
+        let counted = Counted {
+            reader: file,
+            position: Arc::clone(&position),
+        };
+        let reader = unpacked(counted).map_err(failed)?;
         let (beginning, reader) = begun(reader).map_err(failed)?;
         let format = match format {
             Some(format) => format,
@@ -185,12 +195,27 @@ impl Source {
                 Box::new(move || commands.next())
             }
         };
-        Ok(Self { next, format })
+        Ok(Self {
+            next,
+            format,
+            size: None,
+            position,
+        })
     }
 
     /// Its format.
     pub fn format(&self) -> &Format {
         &self.format
+    }
+
+    /// The size of the file in bytes, packed as it is; `None` if that is not known.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// How many bytes of the file were read, as it goes on.
+    pub fn position(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.position)
     }
 }
 
@@ -202,11 +227,25 @@ impl Iterator for Source {
     }
 }
 
+/// Counts what is read of a file.
+struct Counted {
+    reader: Box<dyn Read + Send>,
+    position: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.position.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 /// A reader that can go to another thread.
 type Reader = Box<dyn BufRead + Send>;
 
 /// Unpacks gzip and zstd, told by how they begin.
-fn unpacked(file: Box<dyn Read + Send>) -> io::Result<Reader> {
+fn unpacked(file: Counted) -> io::Result<Reader> {
     let mut reader = BufReader::with_capacity(BUFFER, file);
     let first = beginning(&mut reader, 4)?;
     let whole = Cursor::new(first.clone()).chain(reader);
