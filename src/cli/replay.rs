@@ -28,7 +28,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) format: Option<Format>,
     /// Lines of the access log, in nginx's notation: '$remote_addr [$time_iso8601] "$request"'.
     #[arg(long, value_name = "LINE", conflicts_with = "format")]
-    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) access_log: Option<LogFormat>,
     /// Take the requests for this host; `any` takes all [default: the host of the first request].
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,

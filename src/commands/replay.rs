@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     let progress = Arc::<Progress>::default();
     let (sender, requests) = mpsc::channel(READ_AHEAD);
     let format = args
-        .log_format
+        .access_log
         .clone()
         .map(|lines| Format::AccessLog(Some(lines)));
     let reading = Reading::start(

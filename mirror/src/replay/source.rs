@@ -99,7 +99,7 @@ pub enum OpenError {
     },
     /// It has none of the known formats.
     #[error(
-        "{} is no recording that is known: it is neither NDJSON (of parity or vegeta), HAR, GoReplay, an access log (combined, or of an AWS load balancer), nor curl commands; name the format by --format, or the log's by --log-format",
+        "{} is no recording that is known: it is neither NDJSON (of parity or vegeta), HAR, GoReplay, an access log (combined, or of an AWS load balancer), nor curl commands; name the format by --format, or the lines of a log by --access-log",
         .0.display()
     )]
     Unknown(PathBuf),
