@@ -171,7 +171,7 @@ mod tests {
         );
         assert_eq!(
             told(3, &[(ClientOutcome::Replayed, 3)]),
-            "none: all 3 were sent from a recording"
+            "none: what was received (3) came from a recording"
         );
         assert!(told(3, &[(Tapped, 3)]).starts_with("not seen here: 3 copies"));
         assert_eq!(ClientOutcome::of_status(503), ClientOutcome::ServerError);

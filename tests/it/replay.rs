@@ -33,7 +33,7 @@ fn a_log_is_compared_and_recorded_like_live_traffic() {
     let place = Place::new();
     let answer = |odd: &'static str| {
         move |request: &Request| {
-            let odd = if request.target.ends_with("/3") {
+            let odd = if request.target.ends_with('3') {
                 odd
             } else {
                 ""
@@ -59,7 +59,7 @@ fn a_log_is_compared_and_recorded_like_live_traffic() {
         let counts = ["received", "match", "mismatch"];
         counts.map(|name| report[name].as_u64().expect("a number"))
     };
-    assert_eq!(numbers(&report), [400, 396, 4]);
+    assert_eq!(numbers(&report), [400, 360, 40]);
     assert_eq!(report["clients"], json!({"replayed": 400}));
     assert_eq!(report["groups"][0]["pattern"], "/odd");
     assert_eq!([legacy.seen(), candidate.seen()], [400, 400]);
@@ -72,7 +72,7 @@ fn a_log_is_compared_and_recorded_like_live_traffic() {
         assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
     }
     // Read back by another process, and judged in the same run: of the second replay alone.
-    assert_eq!(numbers(&place.report().0), [400, 396, 4]);
+    assert_eq!(numbers(&place.report().0), [400, 360, 40]);
     let gate = replay(
         &place,
         "access.log",
@@ -84,7 +84,7 @@ fn a_log_is_compared_and_recorded_like_live_traffic() {
     let decision = gate.json();
     assert_eq!(decision["schema"], "parity.gate/v1");
     assert_eq!(decision["total"]["compared"], 400);
-    let lenient = ["--gate", "--max-mismatch-rate", "0.1"];
+    let lenient = ["--gate", "--max-mismatch-rate", "0.3"];
     let gate = replay(
         &place,
         "access.log",
