@@ -125,7 +125,10 @@ pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) ->
             number(tapped)
         )
     } else if replayed > 0 && replayed == received {
-        format!("none: all {} were sent from a recording", number(replayed))
+        format!(
+            "none: what was received ({}) came from a recording",
+            number(replayed)
+        )
     } else if answered == received {
         format!("all {} got the legacy's whole answer", number(received))
     } else {
