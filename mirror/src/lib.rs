@@ -13,7 +13,7 @@
 //! follow redirects, to let a client choose the upstream, to open `CONNECT` tunnels.
 //!
 //! Four layers, each of which uses only those before it: `upstream` sends requests to one service, `exchange` sends
-//! one request to both and collects the answers, `recheck` sends requests again whose answers differed, `proxy` serves
+//! one request to both and collects the answers, `recheck` sends requests again whose answers differed, `replay` reads recorded requests, `proxy` serves
 //! live clients. The other modules are helpers that all layers use and that use none of them.
 //!
 //! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`MirrorHandle`] controls the

@@ -15,6 +15,7 @@ const CONCURRENCY: &str = "16";
 
 /// Flags of `replay`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct ReplayArgs {
     /// Recordings, one after the other: NDJSON, HAR, GoReplay, access log or curl commands, also packed; `-` is standard input.
     #[arg(required = true, value_name = "RECORDING")]
@@ -26,7 +27,7 @@ pub(crate) struct ReplayArgs {
     /// Format of the recordings, if it cannot be found out: ndjson, har, goreplay, access-log, curl.
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// Lines of the access log, in nginx's notation: '$remote_addr [$time_iso8601] "$request"'.
+    /// Lines of the access log, in nginx's notation: `$msec $host "$request"`.
     #[arg(long, value_name = "LINE", conflicts_with = "format")]
     pub(crate) access_log: Option<LogFormat>,
     /// Take the requests for this host; `any` takes all [default: the host of the first request].

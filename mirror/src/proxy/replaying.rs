@@ -87,7 +87,7 @@ pub(crate) async fn run(worker: &Rc<Worker>, replaying: Replaying) {
     let flight = Rc::new(Flight {
         concurrency: concurrency.clamp(1, worker.generation().limits().in_flight),
         worker: Rc::clone(worker),
-        in_flight: Cell::new(0),
+        count: Cell::new(0),
         sessions: RefCell::default(),
         waiting: Cell::new(0),
         ready: RefCell::default(),
@@ -180,7 +180,8 @@ impl Outcomes {
 struct Flight {
     worker: Rc<Worker>,
     concurrency: usize,
-    in_flight: Cell<usize>,
+    /// Requests in flight.
+    count: Cell<usize>,
     /// Each session with a request in flight or ready, and those of its requests that wait for it.
     sessions: RefCell<HashMap<Box<str>, VecDeque<Recorded>>>,
     /// How many wait for others of their session.
@@ -194,7 +195,7 @@ struct Flight {
 
 impl Flight {
     fn has_place(&self) -> bool {
-        self.in_flight.get() < self.concurrency
+        self.count.get() < self.concurrency
     }
 
     fn is_crowded(&self) -> bool {
@@ -203,7 +204,7 @@ impl Flight {
     }
 
     fn is_empty(&self) -> bool {
-        self.in_flight.get() == 0 && self.waiting.get() == 0 && self.ready.borrow().is_empty()
+        self.count.get() == 0 && self.waiting.get() == 0 && self.ready.borrow().is_empty()
     }
 
     /// Takes a request that is due: it is ready, or it waits for the one before it in its session.
@@ -227,7 +228,7 @@ impl Flight {
             answer,
             ..
         } = recorded;
-        self.in_flight.set(self.in_flight.get() + 1);
+        self.count.set(self.count.get() + 1);
         let place = InFlight {
             flight: Rc::downgrade(self),
             session,
@@ -275,7 +276,7 @@ impl Drop for InFlight {
         let Some(flight) = self.flight.upgrade() else {
             return;
         };
-        flight.in_flight.set(flight.in_flight.get() - 1);
+        flight.count.set(flight.count.get() - 1);
         if self.was_sent.get() {
             flight.progress.ended.fetch_add(1, Ordering::Relaxed);
         }

@@ -142,7 +142,7 @@ impl Pieces<'_> {
             secure: false,
         };
         let request = Request {
-            headers: framed(headers, &method, self.body.len()),
+            headers: framed(&headers, &method, self.body.len()),
             method,
             target,
             body: self.body.into(),
@@ -207,7 +207,7 @@ pub(super) fn fields<'a>(
 }
 
 /// The fields with the framing of the body that is there.
-fn framed(fields: FieldLines, method: &Method, body: usize) -> FieldLines {
+fn framed(fields: &FieldLines, method: &Method, body: usize) -> FieldLines {
     let had_length = fields.contains(&CONTENT_LENGTH) || fields.contains(&TRANSFER_ENCODING);
     let dropped = |name: &HeaderName| [CONTENT_LENGTH, TRANSFER_ENCODING, EXPECT].contains(name);
     let mut kept = fields.partition(|name| dropped(name)).1;

@@ -1,5 +1,6 @@
 //! What a replay says while it runs and at its end: a line that moves on a terminal, and else one now and then.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -71,11 +72,12 @@ fn so_far(read: &Read, progress: &Progress, elapsed: Duration) -> String {
     if total > 0 && bytes > 0 {
         let share = (bytes as f64 / total as f64).min(1.0);
         let left = elapsed.as_secs_f64() * (1.0 - share) / share;
-        line.push_str(&format!(
+        let _infallible = write!(
+            line,
             " · {:.0} % read · about {} left",
             share * 100.0,
             minutes(left)
-        ));
+        );
     }
     line
 }

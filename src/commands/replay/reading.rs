@@ -27,7 +27,7 @@ pub(super) struct Wanted {
 /// What was read so far.
 #[derive(Default)]
 pub(super) struct Read {
-    pub(super) requests: AtomicU64,
+    requests: AtomicU64,
     unreadable: AtomicU64,
     other_hosts: AtomicU64,
     /// The host whose requests are taken, if that was found out.
@@ -39,7 +39,6 @@ pub(super) struct Read {
 
 /// What was read in the end.
 pub(super) struct Found {
-    pub(super) requests: u64,
     pub(super) unreadable: u64,
     pub(super) other_hosts: u64,
     pub(super) host: Option<String>,
@@ -102,7 +101,6 @@ impl Reading {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         Ok(Found {
-            requests: count(&self.read.requests),
             unreadable: count(&self.read.unreadable),
             other_hosts: count(&self.read.other_hosts),
             host,

@@ -65,7 +65,7 @@ impl LogFormat {
         let common =
             r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent"#;
         let combined = format!(r#"{common} "$http_referer" "$http_user_agent""#);
-        let formats = [&combined, common].map(|format| format.parse());
+        let formats = [&combined, common].map(str::parse);
         formats.into_iter().flatten().collect()
     }
 }
@@ -314,7 +314,7 @@ fn unescaped(value: &[u8]) -> Vec<u8> {
             let digits = std::str::from_utf8(digits).ok()?;
             Some((u8::from_str_radix(digits, 16).ok()?, after))
         });
-        (rest, _) = match (byte, decoded, after.first()) {
+        (rest, ()) = match (byte, decoded, after.first()) {
             (b'\\', Some((decoded, after)), _) => (after, out.push(decoded)),
             (b'\\', None, Some(b'"' | b'\\')) => (&after[1..], out.push(after[0])),
             _ => (after, out.push(byte)),

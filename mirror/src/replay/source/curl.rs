@@ -146,47 +146,47 @@ impl<R: BufRead> Curl<R> {
     }
 
     pub(super) fn next(&mut self) -> Option<Result<Recorded, SourceError>> {
-        while !self.has_ended {
-            self.command.clear();
-            let mut begin = None;
-            let mut end = words::Command::default();
-            let why = loop {
-                let before = self.command.len();
-                let read = match self.lines.append(&mut self.command, MAX_RECORD) {
-                    Ok(Some(read)) => read,
-                    Ok(None) => {
-                        self.has_ended = true;
-                        begin?;
-                        break Why::CutOff;
-                    }
-                    Err(error) => {
-                        self.has_ended = true;
-                        return Some(Err(self.of.io(&error, self.lines.number()).into()));
-                    }
-                };
-                begin.get_or_insert(read.number);
-                if read.is_too_long {
-                    break Why::TooLarge { limit: MAX_RECORD };
-                }
-                if !end.goes_on_after(self.command.get(before..).unwrap_or_default()) {
-                    match self.whole() {
-                        Ok(Some(mut recorded)) => {
-                            recorded.place = self.of.place(begin.unwrap_or(1));
-                            return Some(Ok(recorded));
-                        }
-                        Ok(None) => {
-                            begin = None;
-                            self.command.clear();
-                            continue;
-                        }
-                        Err(why) => break why,
-                    }
-                }
-                self.command.push(b'\n');
-            };
-            return Some(Err(self.of.unreadable(begin.unwrap_or(1), why).into()));
+        if self.has_ended {
+            return None;
         }
-        None
+        self.command.clear();
+        let mut begin = None;
+        let mut end = words::Command::default();
+        let why = loop {
+            let before = self.command.len();
+            let read = match self.lines.append(&mut self.command, MAX_RECORD) {
+                Ok(Some(read)) => read,
+                Ok(None) => {
+                    self.has_ended = true;
+                    begin?;
+                    break Why::CutOff;
+                }
+                Err(error) => {
+                    self.has_ended = true;
+                    return Some(Err(self.of.io(&error, self.lines.number()).into()));
+                }
+            };
+            begin.get_or_insert(read.number);
+            if read.is_too_long {
+                break Why::TooLarge { limit: MAX_RECORD };
+            }
+            if end.goes_on_after(self.command.get(before..).unwrap_or_default()) {
+                self.command.push(b'\n');
+                continue;
+            }
+            match self.whole() {
+                Ok(Some(mut recorded)) => {
+                    recorded.place = self.of.place(begin.unwrap_or(1));
+                    return Some(Ok(recorded));
+                }
+                Ok(None) => {
+                    begin = None;
+                    self.command.clear();
+                }
+                Err(why) => break why,
+            }
+        };
+        Some(Err(self.of.unreadable(begin.unwrap_or(1), why).into()))
     }
 
     /// Reads a whole command; `None` if it is only a comment.
@@ -351,7 +351,7 @@ impl Command {
             }
             "--data-raw" => self.data.push(value.into_bytes()),
             "--data" | "--data-ascii" => {
-                self.data.push(from_file(&value, base, true)?.into_owned())
+                self.data.push(from_file(&value, base, true)?.into_owned());
             }
             "--data-binary" => self.data.push(from_file(&value, base, false)?.into_owned()),
             "--data-urlencode" => self.data.push(url_encoded(&value)?),

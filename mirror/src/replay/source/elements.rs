@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(found[0], (String::new(), 3, true, true));
         assert_eq!(found[1..], all[1..]);
         // Of one that is cut off, the line is known.
-        let cut = &text[..text.find("2]]").expect("it is there")];
+        let (cut, _) = text.split_once("2]]").expect("it is there");
         let (found, _) = elements(cut, 100);
         assert_eq!(found[1], ("[1,[".to_owned(), 4, false, false));
     }

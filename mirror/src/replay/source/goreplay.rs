@@ -1,4 +1,4 @@
-//! GoReplay's `.gor` files: for each message a line `TYPE ID TIME [LATENCY]`, the message as HTTP/1 wrote it, and a line with
+//! GoReplay's `.gor` files files: for each message a line `TYPE ID TIME [LATENCY]`, the message as HTTP/1 wrote it, and a line with
 //! three monkeys.
 //!
 //! Messages of type 1 are requests. One of type 2 is the answer of the service of then, by the ID of its request, some messages

@@ -6,6 +6,7 @@
 //! none.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::BufRead;
 use std::time::Duration;
 
@@ -249,7 +250,9 @@ fn as_in_forms(text: &str) -> String {
         match byte {
             b' ' => out.push('+'),
             byte if is_plain(byte) => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
+            byte => {
+                let _infallible = write!(out, "%{byte:02X}");
+            }
         }
     }
     out

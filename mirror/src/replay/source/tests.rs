@@ -1,5 +1,6 @@
 //! What is read of recordings in each format, whole and broken ones.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use http::HeaderName;
@@ -39,7 +40,7 @@ fn told(recorded: &Recorded) -> String {
     let mut told = format!("{}: {} {}", place.line, request.method, request.target);
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            told.push_str(&format!(" {name}={value}"));
+            write!(told, " {name}={value}").expect("memory");
         }
     };
     add("host", host.as_deref().map(str::to_owned));
@@ -170,7 +171,7 @@ fn har_entries_come_in_the_order_of_their_times() {
     assert_eq!(read(format!("\u{feff}{text}")), expected);
     let cut = text.find("77").expect("it is there");
     assert_eq!(
-        read(&text[..cut]),
+        read(&text.as_bytes()[..cut]),
         ["r:2: the recording ends in the middle of this request"]
     );
     assert_eq!(
@@ -203,7 +204,7 @@ fn ndjson_is_ours_or_of_vegeta() {
             &format!("9: {of_vegeta}"),
         ]
     );
-    let cut = read(&text[..text.len() - 20]);
+    let cut = read(&text.as_bytes()[..text.len() - 20]);
     assert_eq!(
         cut.last().map(String::as_str),
         Some("r:9: the recording ends in the middle of this request")

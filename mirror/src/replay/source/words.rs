@@ -36,17 +36,16 @@ impl Command {
         let mut before = 0;
         while let Some(letter) = letters.next() {
             match (self.open, letter) {
+                // Of a backslash inside of a line, the letter behind it is taken, too.
                 (None, b'#') if !self.is_in_word => return false,
-                (None | Some(Quote::Double | Quote::OfC), b'\\') => {
-                    if letters.next().is_none() {
-                        return true;
-                    }
+                (None | Some(Quote::Double | Quote::OfC), b'\\') if letters.next().is_none() => {
+                    return true;
                 }
                 (None, b'\'') if before == b'$' => self.open = Some(Quote::OfC),
                 (None, b'\'') => self.open = Some(Quote::Single),
                 (None, b'"') => self.open = Some(Quote::Double),
                 (Some(Quote::Single | Quote::OfC), b'\'') | (Some(Quote::Double), b'"') => {
-                    self.open = None
+                    self.open = None;
                 }
                 _ => {}
             }
