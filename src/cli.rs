@@ -8,6 +8,7 @@ mod decisions;
 mod diff;
 mod flags;
 mod known;
+mod replay;
 mod unknown;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) use decisions::{DecisionsCommand, ListArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
+pub(crate) use replay::ReplayArgs;
 pub(crate) use unknown::parse;
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
@@ -113,6 +115,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Proxy clients to the legacy, compare with the candidate, record what differs
     Mirror(MirrorArgs),
+    /// Send recorded requests to both services, compare and record: exit 0, or as the gate with --gate
+    Replay(Box<ReplayArgs>),
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different

@@ -7,6 +7,7 @@ pub(crate) mod diff;
 pub(crate) mod gate;
 pub(crate) mod known;
 pub(crate) mod mirror;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rules;
 pub(crate) mod schema;

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Mirror(args) => commands::mirror::run(&args),
+        Command::Replay(args) => commands::replay::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Gate(args) => commands::gate::run(&args),

@@ -13,7 +13,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCO
 use http::{HeaderName, HeaderValue};
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::{FieldLines, FieldValue};
-use parity_schemas::framing::{agreed_length, has_unknown_coding};
+use parity_schemas::framing::{agreed_length, has_unknown_coding, line, unchunk};
 
 use crate::decode;
 
@@ -70,10 +70,11 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     let chunked = headers
         .get_all(&TRANSFER_ENCODING)
         .any(|value| value.as_bytes().eq_ignore_ascii_case(b"chunked"));
-    let (body, trailers) = chunked
-        .then(|| unchunk(rest))
-        .flatten()
-        .unwrap_or_else(|| (rest.to_vec(), None));
+    let joined = chunked.then(|| unchunk(rest)).flatten();
+    let (body, trailers) = joined.map_or_else(
+        || (rest.to_vec(), None),
+        |(body, after)| (body, trailers(after)),
+    );
     // Compressed data is not valid UTF-8: gzip and zstd begin with invalid bytes, deflate and brotli are valid only by
     // chance.
     let encodings = decode::encodings(&headers);
@@ -177,17 +178,6 @@ fn numbered_fields(text: &[u8], first: usize) -> Result<(FieldLines, &[u8], usiz
     Err(MessageError::TooMany)
 }
 
-/// The first line without its end, and what follows.
-fn line(text: &[u8]) -> (&[u8], &[u8]) {
-    match memchr::memchr(b'\n', text) {
-        Some(end) => (
-            text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]),
-            &text[end + 1..],
-        ),
-        None => (text, &[]),
-    }
-}
-
 fn status_of(line: &[u8]) -> Option<u16> {
     let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
     words
@@ -202,34 +192,6 @@ fn parse_field(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
     let name = HeaderName::from_bytes(&line[..colon]).ok()?;
     let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?;
     Some((name, value))
-}
-
-/// Joins a chunked body and returns its trailers; `None` if it is not chunked.
-fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, Option<FieldLines>)> {
-    let mut body = Vec::new();
-    loop {
-        let (size, after) = line(rest);
-        // A body that is only a number is not chunked: a chunk size ends its line.
-        if body.is_empty() && size.len() == rest.len() {
-            return None;
-        }
-        let digits = size
-            .split(|byte| *byte == b';')
-            .next()
-            .unwrap_or_default()
-            .trim_ascii();
-        let size = usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-        if size == 0 {
-            return Some((body, trailers(after)));
-        }
-        let (chunk, after) = after.split_at_checked(size)?;
-        body.extend_from_slice(chunk);
-        let (end, after) = line(after);
-        if !end.is_empty() {
-            return None;
-        }
-        rest = after;
-    }
 }
 
 fn trailers(mut rest: &[u8]) -> Option<FieldLines> {

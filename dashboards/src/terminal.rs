@@ -26,7 +26,7 @@ pub use report::report;
 pub use suggested::{suggested, suggested_rule};
 pub use tried::tried;
 
-pub use crate::view::words::{plural, shown};
+pub use crate::view::words::{grouped, plural, shown};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

@@ -12,9 +12,9 @@
 //! What it refuses: to compare, to store, to buffer a whole body before it forwards it to a client or the legacy, to
 //! follow redirects, to let a client choose the upstream, to open `CONNECT` tunnels.
 //!
-//! Four layers, each of which uses only those before it: `upstream` sends requests to one service, `exchange` sends
-//! one request to both and collects the answers, `recheck` sends requests again whose answers differed, `proxy` serves
-//! live clients. The other modules are helpers that all layers use and that use none of them.
+//! Five layers, each of which uses only those before it: `upstream` sends requests to one service, `exchange` sends
+//! one request to both and collects the answers, `recheck` sends requests again whose answers differed, `replay` reads
+//! recorded requests, `proxy` serves live clients or sends a recording in their place. The other modules are helpers that all layers use and that use none of them.
 //!
 //! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`MirrorHandle`] controls the
 //! running mirror (it also applies another policy), [`Metrics`] is what Prometheus reads.
@@ -29,6 +29,7 @@ mod headers;
 mod limits;
 mod proxy;
 mod recheck;
+pub mod replay;
 mod spelling;
 mod tasks;
 mod turns;
@@ -40,7 +41,7 @@ pub use forwarding::Forwarding;
 pub use limits::Limits;
 pub use proxy::{
     BindError, Config, Drained, LoadedPolicy, Metrics, Mirror, MirrorHandle, Mode, Policy,
-    RunError, ServerTls,
+    Progress, Replaying, RunError, ServerTls,
 };
 pub use recheck::{
     NotAnswered, Recheck, RecheckDone, RecheckPlace, RecheckReceiver, RecheckSender, Rechecked,

@@ -39,6 +39,8 @@ vocabulary! {
         Refused = "refused" => "refused by parity: CONNECT, or an upgrade with a body",
         /// It is a proxy that sent us a copy, and was told that we have it (204). Its own client is served elsewhere.
         Tapped = "tapped" => "copies from a proxy, whose clients are served elsewhere",
+        /// There is no client: it was sent from a recording.
+        Replayed = "replayed" => "sent from a recording, without a client",
         /// A bug of ours cut it off.
         InternalPanic = "internal_panic" => "cut off by a bug of parity; please report it with the log",
         /// Our end cut it off: the time to drain was over.
@@ -109,6 +111,7 @@ pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) ->
         sum(ClientOutcome::is_answered),
     );
     let tapped = sum(|outcome| outcome == ClientOutcome::Tapped);
+    let replayed = sum(|outcome| outcome == ClientOutcome::Replayed);
     if failed > 0 {
         let share = failed as f64 / received.max(1) as f64 * 100.0;
         format!(
@@ -120,6 +123,11 @@ pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) ->
         format!(
             "not seen here: {} copies came from a proxy, which answers its clients by itself",
             number(tapped)
+        )
+    } else if replayed > 0 && replayed == received {
+        format!(
+            "none: what was received ({}) came from a recording",
+            number(replayed)
         )
     } else if answered == received {
         format!("all {} got the legacy's whole answer", number(received))
@@ -163,6 +171,10 @@ mod tests {
         assert_eq!(
             told(8, &[(Success, 7), (LegacyTruncated, 1)]),
             "1 of 8 got no whole answer (12.50 %)"
+        );
+        assert_eq!(
+            told(3, &[(ClientOutcome::Replayed, 3)]),
+            "none: what was received (3) came from a recording"
         );
         assert!(told(3, &[(Tapped, 3)]).starts_with("not seen here: 3 copies"));
         assert_eq!(ClientOutcome::of_status(503), ClientOutcome::ServerError);

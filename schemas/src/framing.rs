@@ -24,6 +24,43 @@ pub fn has_unknown_coding<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
     })
 }
 
+/// Joins a chunked body that was recorded with its framing, and returns what follows the last chunk: the trailers. `None` if it
+/// is not chunked, or not to its end.
+pub fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut body = Vec::new();
+    loop {
+        let (size, after) = line(rest);
+        // A body that is only a number is not chunked: a chunk size ends its line.
+        if body.is_empty() && size.len() == rest.len() {
+            return None;
+        }
+        let digits = size.split(|byte| *byte == b';').next();
+        let digits = std::str::from_utf8(digits.unwrap_or_default().trim_ascii()).ok()?;
+        let size = usize::from_str_radix(digits, 16).ok()?;
+        if size == 0 {
+            return Some((body, after));
+        }
+        let (chunk, after) = after.split_at_checked(size)?;
+        body.extend_from_slice(chunk);
+        let (end, after) = line(after);
+        if !end.is_empty() {
+            return None;
+        }
+        rest = after;
+    }
+}
+
+/// The first line without its end, and what follows.
+pub fn line(text: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b'\n', text) {
+        Some(end) => (
+            text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]),
+            &text[end + 1..],
+        ),
+        None => (text, &[]),
+    }
+}
+
 fn number(digits: &[u8]) -> Option<u64> {
     // `parse` would accept a sign.
     if !digits.iter().all(u8::is_ascii_digit) {

@@ -35,6 +35,7 @@ pub mod noise;
 mod reason;
 pub mod recheck;
 pub mod record;
+pub mod recording;
 pub mod report;
 pub mod route;
 pub mod sampling;

@@ -267,6 +267,8 @@ pub struct RouteResolver {
     rules: Arc<[RouteRule]>,
     /// Of each rule, what is said of its operations.
     operations: Vec<Option<Arc<[OperationRule]>>>,
+    /// Whether what no route decides is shadowed whatever its method.
+    unsafe_methods: bool,
     interned: HashMap<Box<str>, Arc<Route>>,
     scratch: String,
 }
@@ -278,9 +280,17 @@ impl RouteResolver {
         Self {
             operations: rules.iter().map(of_endpoint).collect(),
             rules,
+            unsafe_methods: false,
             interned: HashMap::new(),
             scratch: String::new(),
         }
+    }
+
+    /// Shadows requests whatever their method, where no route says otherwise.
+    #[must_use]
+    pub fn with_unsafe_methods(mut self, allowed: bool) -> Self {
+        self.unsafe_methods = allowed;
+        self
     }
 
     /// The route of a request; `path` is without the query.
@@ -289,13 +299,16 @@ impl RouteResolver {
         let found = rules.find(|(rule, _)| rule.operation.is_none() && rule.matches(method, path));
         let (rule, operations) = found.unzip();
         self.scratch.clear();
-        let policy = if let Some(rule) = rule {
+        let mut policy = if let Some(rule) = rule {
             self.scratch.push_str(&rule.label);
             rule.policy
         } else {
             write_label(&mut self.scratch, method, path);
             RoutePolicy::default()
         };
+        if self.unsafe_methods {
+            policy.shadow.get_or_insert(true);
+        }
         if let Some(route) = self.interned.get(self.scratch.as_str())
             && route.policy == policy
             && route.configured == rule.is_some()

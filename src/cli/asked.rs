@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use clap::builder::TypedValueParser;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use parity_dashboards::question::{Form, PARTS, Part, Question};
 
@@ -22,6 +23,17 @@ impl Asks for OfGate {
     }
 }
 
+/// `replay --gate`: what does not say which evidence, because that is what the replay has added.
+#[derive(Debug)]
+pub(crate) struct OfReplay;
+impl Asks for OfReplay {
+    fn parts() -> impl Iterator<Item = &'static Part> {
+        let selects =
+            |part: &&Part| matches!(part.name, "candidate-version" | "since" | "one-look");
+        PARTS.iter().filter(move |part| !selects(part))
+    }
+}
+
 /// `report`: what a report depends on.
 #[derive(Debug)]
 pub(crate) struct OfReport;
@@ -35,10 +47,17 @@ impl Asks for OfReport {
 #[derive(Debug)]
 pub(crate) struct Asked<C> {
     question: Question,
+    /// Whether any flag was given.
+    is_given: bool,
     command: PhantomData<C>,
 }
 
 impl<C> Asked<C> {
+    /// Whether any of the flags was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.is_given
+    }
+
     /// The question; which migration it is about is a setting.
     pub(crate) fn question(&self) -> &Question {
         &self.question
@@ -58,7 +77,9 @@ impl<C: Asks> clap::Args for Asked<C> {
 impl<C: Asks> FromArgMatches for Asked<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut question = Question::default();
+        let mut is_given = false;
         for part in C::parts() {
+            is_given |= matches.value_source(part.name) == Some(ValueSource::CommandLine);
             let given: Vec<&str> = match part.form {
                 Form::Switch if matches.get_flag(part.name) => vec!["true"],
                 Form::Switch => Vec::new(),
@@ -75,6 +96,7 @@ impl<C: Asks> FromArgMatches for Asked<C> {
         }
         Ok(Self {
             question,
+            is_given,
             command: PhantomData,
         })
     }

@@ -88,6 +88,27 @@ impl Takes for OfMirror {
     }
 }
 
+/// `replay`: what a mirror has, but for its clients.
+#[derive(Debug)]
+pub(crate) struct OfReplay;
+impl Takes for OfReplay {
+    fn settings() -> Vec<&'static Setting> {
+        let of_clients: [&'static Setting; 6] = [
+            &mirror::LISTEN,
+            &mirror::WORKERS,
+            &mirror::SHADOW,
+            &mirror::TLS_CERTIFICATE_FILE,
+            &mirror::TLS_KEY_FILE,
+            &mirror::HANDOVER,
+        ];
+        let is_of_clients =
+            |setting: &&'static Setting| of_clients.iter().any(|one| one.key == setting.key);
+        let mut settings = OfMirror::settings();
+        settings.retain(|setting| !is_of_clients(setting));
+        settings
+    }
+}
+
 /// `sink`: its own section.
 #[derive(Debug)]
 pub(crate) struct OfSink;

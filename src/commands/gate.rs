@@ -33,14 +33,30 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         }
         question.thresholds.operations = described.operations;
     }
-    let wait = args.wait.unwrap_or_default();
+    judge(
+        &store,
+        &question,
+        args.wait.unwrap_or_default(),
+        args.dry_run,
+        args.output,
+    )
+}
+
+/// Decides on what a store has, waits up to `wait` while that is undecided, keeps and prints the decision.
+pub(super) fn judge(
+    store: &StoreConfig,
+    question: &Question,
+    wait: Duration,
+    dry_run: bool,
+    output: ReportFormat,
+) -> Result<ExitCode> {
     let mut waiting = Waiting::new(wait)?;
-    let reader = open(&store, wait, &mut waiting)?;
-    let mut decision = decide(&reader, &question, &mut waiting)?;
+    let reader = open(store, wait, &mut waiting)?;
+    let mut decision = decide(&reader, question, &mut waiting)?;
     drop(waiting);
-    keep(&mut decision, &store, args.dry_run);
+    keep(&mut decision, store, dry_run);
     name_strangers(&question.gone, &decision);
-    match args.output {
+    match output {
         ReportFormat::Json => terminal::print_json(&decision)?,
         ReportFormat::Text => terminal::print(&terminal::gate(&decision))?,
         ReportFormat::Markdown => terminal::print(&markdown::gate(&decision))?,

@@ -35,6 +35,7 @@ impl Layers {
                 share: share?,
                 by: by?,
             },
+            unsafe_methods: false,
             forwarding: forwarding?,
             limits: limits?,
             routes,

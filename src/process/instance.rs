@@ -8,14 +8,14 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::server::{MirrorAdmin, Process, Site};
 use parity_dashboards::view::Status;
-use parity_mirror::{Drained, Mirror, RunError};
+use parity_mirror::{Drained, Mirror, Replaying, RunError};
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -54,6 +54,19 @@ impl Instance {
     /// Binds the ports, opens the store and starts; on an error nothing is left running. Inherited sockets are used if
     /// their addresses are the configured ones.
     pub(crate) fn start(settings: &MirrorSettings, inherited: &mut Inherited) -> Result<Self> {
+        Self::start_with(settings, inherited, None)
+    }
+
+    /// As [`Self::start`], with a recording in the place of clients. It ends by itself.
+    pub(crate) fn replay(settings: &MirrorSettings, replaying: Replaying) -> Result<Self> {
+        Self::start_with(settings, &mut Inherited::default(), Some(replaying))
+    }
+
+    fn start_with(
+        settings: &MirrorSettings,
+        inherited: &mut Inherited,
+        replaying: Option<Replaying>,
+    ) -> Result<Self> {
         let mut config = settings.mirror.clone();
         let shares = Shares::of(descriptors::raise(), &config);
         let descriptors_low = shares.low(&config);
@@ -62,9 +75,15 @@ impl Instance {
         }
         config.connections = shares.clients;
         config.others = shares.others;
-        let mirror = match inherited.proxy(config.listen) {
-            Some(listener) => Mirror::adopt(config, listener)?,
-            None => Mirror::bind(config)?,
+        let counted = Arc::<OnceLock<Arc<TallyBook>>>::default();
+        let mirror = match (replaying, inherited.proxy(config.listen)) {
+            (Some(mut replaying), _) => {
+                let counted = Arc::clone(&counted);
+                replaying.open = Box::new(move || counted.get().map_or(0, |book| open(book)));
+                Mirror::replay(config, replaying)?
+            }
+            (None, Some(listener)) => Mirror::adopt(config, listener)?,
+            (None, None) => Mirror::bind(config)?,
         };
         let listener = match inherited.admin(settings.admin.address) {
             Some(listener) => listener,
@@ -72,9 +91,11 @@ impl Instance {
         };
         let sockets = mirror
             .listener()
-            .and_then(|proxy| Ok([proxy, listener.try_clone()?]))
+            .and_then(|proxy| Ok((proxy, listener.try_clone()?)))
             .context("the listening sockets")?;
+        let sockets = sockets.0.map(|proxy| [proxy, sockets.1]);
         let mut pipeline = Pipeline::start(settings)?;
+        counted.get_or_init(|| pipeline.book());
 
         let mut registry = Registry::default();
         mirror.metrics().register(&mut registry);
@@ -127,7 +148,7 @@ impl Instance {
             reloads,
             drain: settings.mirror.policy.limits.drain,
             until: None,
-            sockets: Some(sockets),
+            sockets,
             ended,
         })
     }
@@ -225,6 +246,12 @@ impl Instance {
         let admin = self.admin.finish();
         proxy.and(stored).and(admin)
     }
+}
+
+/// Requests that were received and have no outcome yet.
+fn open(book: &TallyBook) -> u64 {
+    let total = book.totals().total;
+    total.received.saturating_sub(total.settled())
 }
 
 /// What the admin port reads of the running mirror, and changes in it.

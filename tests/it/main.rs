@@ -54,6 +54,7 @@ mod queue;
 mod rechecks;
 mod record;
 mod reload;
+mod replay;
 mod restart;
 mod scale;
 mod secrets;

@@ -4,7 +4,7 @@ use parity_schemas::attributes::{HOUR, SpecialAttribute};
 use parity_schemas::recheck::{ClassCounts, MismatchClass};
 use parity_schemas::visible::visible_up_to;
 
-pub(crate) use parity_comparator::decision::number as grouped;
+pub use parity_comparator::decision::number as grouped;
 pub use parity_comparator::decision::plural;
 
 /// Longest name shown in a list. The JSON document and the store have the whole name.

@@ -180,6 +180,11 @@ impl Pending {
         self.hold.borrow_mut().keep(body, chunk)
     }
 
+    /// Charges bytes that are kept already; `false` if the byte budget is used up.
+    pub(super) fn charge(&self, bytes: usize) -> bool {
+        self.hold.borrow_mut().grow(bytes)
+    }
+
     /// Returns bytes that are no longer kept to the byte budget.
     pub(super) fn release(&self, bytes: usize) {
         self.hold.borrow_mut().shrink(bytes);

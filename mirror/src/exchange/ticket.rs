@@ -4,6 +4,7 @@
 //! are two kinds: a *received* request is counted by the observer, which gets both answers; a request that is *asked
 //! again* is counted by nobody, and whoever asked gets the one answer.
 
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(crate) struct Ticket {
     purpose: Purpose,
     /// Who is told; `None` once that has been done.
     told: Option<Told>,
+    /// Whatever ends with the request.
+    held: Option<Box<dyn Any>>,
 }
 
 /// Who is told of the outcome.
@@ -45,6 +48,7 @@ impl Ticket {
             terms: Rc::clone(terms),
             purpose: Purpose::Traffic,
             told: Some(Told::Observer(terms.observer().received(&route))),
+            held: None,
             route: CountedRoute::Known(route),
         }
     }
@@ -55,6 +59,7 @@ impl Ticket {
             terms: Rc::clone(terms),
             purpose: Purpose::Traffic,
             told: Some(Told::Observer(terms.observer().begun())),
+            held: None,
             route: CountedRoute::Later(naming),
         }
     }
@@ -70,6 +75,7 @@ impl Ticket {
             terms: Rc::clone(terms),
             purpose,
             told: Some(Told::Asker(asker)),
+            held: None,
             route: CountedRoute::Known(route),
         };
         (ticket, answered)
@@ -78,6 +84,11 @@ impl Ticket {
     /// The terms that it began under.
     pub(crate) fn terms(&self) -> &Rc<Terms> {
         &self.terms
+    }
+
+    /// Keeps something until the request has ended and its outcome was reported.
+    pub(super) fn hold(&mut self, held: Box<dyn Any>) {
+        self.held = Some(held);
     }
 
     /// The route that the request is counted under.

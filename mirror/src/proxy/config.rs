@@ -55,6 +55,8 @@ pub struct Policy {
     pub tls: Option<ServerTls>,
     /// Which requests the candidate gets.
     pub sampling: Sampling,
+    /// Whether requests with other methods than GET, HEAD and OPTIONS are shadowed where no route says so.
+    pub unsafe_methods: bool,
     /// Which headers tell the services about the client and about this proxy.
     pub forwarding: Forwarding,
     /// The limits that the operator sets.
@@ -73,6 +75,7 @@ impl Policy {
             ca_file: None,
             tls: None,
             sampling: Sampling::default(),
+            unsafe_methods: false,
             forwarding: Forwarding::default(),
             limits: Limits::default(),
             routes: Arc::new([]),

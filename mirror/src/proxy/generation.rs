@@ -118,7 +118,10 @@ impl Generation {
                 is_shadowed,
             ),
             mode: policy.mode,
-            routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
+            routes: RefCell::new(
+                RouteResolver::new(Arc::clone(&policy.routes))
+                    .with_unsafe_methods(policy.unsafe_methods),
+            ),
             tls: loaded.tls.clone(),
         }
     }

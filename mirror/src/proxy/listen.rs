@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use crate::descriptors;
 use crate::proxy::client::Clients;
 use crate::proxy::generation::PolicyUpdate;
+use crate::proxy::replaying::{self, Replaying};
 use crate::proxy::serve::serve;
 use crate::proxy::worker::Worker;
 
@@ -31,10 +32,18 @@ const PLACE_PAUSE: Duration = Duration::from_millis(20);
 /// connection ends, instead of finding it closed.
 const DRAIN_ROUND: Duration = Duration::from_secs(1);
 
-/// Runs until one of the two signals, then drains; returns how many tasks were left when the time to drain was over.
+/// Where requests come from.
+pub(crate) enum Inbound {
+    /// From clients that connect.
+    Clients(TcpListener),
+    /// From a recording.
+    Recording(Replaying),
+}
+
+/// Runs until one of the two signals, or until a recording has been sent, then drains; returns how many tasks were left when the time to drain was over.
 pub(crate) async fn run(
     worker: &Rc<Worker>,
-    listener: TcpListener,
+    inbound: Inbound,
     mut policies: watch::Receiver<Option<Arc<PolicyUpdate>>>,
     [mut shutdown, mut stopped]: [watch::Receiver<bool>; 2],
 ) -> usize {
@@ -64,22 +73,20 @@ pub(crate) async fn run(
             }
         }
     });
-    let waiting_client = WaitingClient::default();
-    tokio::select! {
-        // If the sender was dropped, no signal can come any more, so that ends it too.
-        _ = shutdown.wait_for(|ending| *ending) => {}
-        _ = stopped.wait_for(|ending| *ending) => {}
-        () = accept(worker, &clients, &listener, &waiting_client) => {}
+    let ending = async {
+        tokio::select! {
+            // If the sender was dropped, no signal can come any more, so that ends it too.
+            _ = shutdown.wait_for(|ending| *ending) => {}
+            _ = stopped.wait_for(|ending| *ending) => {}
+        }
+    };
+    match inbound {
+        Inbound::Clients(listener) => listen(worker, &clients, listener, ending).await,
+        Inbound::Recording(replaying) => tokio::select! {
+            () = ending => {}
+            () = replaying::run(worker, replaying) => {}
+        },
     }
-    if let Some(accepted) = waiting_client.take() {
-        let (owner, clients) = (Rc::clone(worker), Rc::clone(&clients));
-        worker.spawn(async move {
-            let permit = place(&owner, &clients).await;
-            serve(owner, clients, accepted, permit).await;
-        });
-    }
-    take_backlog(worker, &clients, &listener).await;
-    drop(listener);
     let drained = tokio::time::timeout(worker.generation().limits().drain, async {
         loop {
             worker.begin_drain();
@@ -98,6 +105,28 @@ pub(crate) async fn run(
     }
     worker.tasks().cut();
     worker.tasks().running()
+}
+
+/// Accepts clients until the end begins, and then those that have connected already.
+async fn listen(
+    worker: &Rc<Worker>,
+    clients: &Rc<Clients>,
+    listener: TcpListener,
+    ending: impl Future<Output = ()>,
+) {
+    let waiting_client = WaitingClient::default();
+    tokio::select! {
+        () = ending => {}
+        () = accept(worker, clients, &listener, &waiting_client) => {}
+    }
+    if let Some(accepted) = waiting_client.take() {
+        let (owner, clients) = (Rc::clone(worker), Rc::clone(clients));
+        worker.spawn(async move {
+            let permit = place(&owner, &clients).await;
+            serve(owner, clients, accepted, permit).await;
+        });
+    }
+    take_backlog(worker, clients, &listener).await;
 }
 
 /// Closes client and service connections that have been idle for too long.

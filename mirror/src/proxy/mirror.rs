@@ -15,13 +15,14 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::watch;
 
 use crate::exchange::{Observer, Side};
-use crate::proxy::config::{Config, Policy};
+use crate::proxy::config::{Config, Mode, Policy};
 use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
 use crate::proxy::handle::MirrorHandle;
-use crate::proxy::listen;
+use crate::proxy::listen::{self, Inbound};
 use crate::proxy::metrics::Metrics;
 use crate::proxy::process::ProcessState;
 use crate::proxy::rechecking::Rechecking;
+use crate::proxy::replaying::Replaying;
 use crate::proxy::worker::Worker;
 use crate::recheck::RecheckReceiver;
 use crate::upstream::TlsError;
@@ -93,7 +94,7 @@ pub struct Drained {
 
 /// A mirror that has bound its port but not started yet.
 pub struct Mirror {
-    listener: TcpListener,
+    source: RequestSource,
     address: SocketAddr,
     loaded: LoadedPolicy,
     workers: NonZeroUsize,
@@ -105,7 +106,7 @@ impl Mirror {
     /// Loads the files that the configuration names and binds the port. A port in use is an error.
     pub fn bind(config: Config) -> Result<Self, BindError> {
         let address = config.listen;
-        Self::prepare(config, || {
+        Self::listening(config, || {
             bind(address).map_err(|source| BindError::Listen { address, source })
         })
     }
@@ -113,7 +114,7 @@ impl Mirror {
     /// As [`Self::bind`], on a socket that listens already: from the service manager, or from the process that this one
     /// takes over from. [`Config::listen`] is ignored.
     pub fn adopt(config: Config, listener: TcpListener) -> Result<Self, BindError> {
-        Self::prepare(config, || {
+        Self::listening(config, || {
             listener
                 .set_nonblocking(true)
                 .map_err(BindError::Adopt)
@@ -126,13 +127,34 @@ impl Mirror {
         LoadedPolicy::load(policy)
     }
 
-    fn prepare(
+    /// Sends a recording instead of what clients send. It binds no port, and has one worker. It ends when all has been sent and
+    /// compared.
+    pub fn replay(mut config: Config, replaying: Replaying) -> Result<Self, BindError> {
+        config.workers = NonZeroUsize::MIN;
+        // Nobody waits for the legacy's answers either.
+        config.policy.mode = Mode::Tap;
+        let address = config.listen;
+        let source = RequestSource::Recording(Box::new(replaying));
+        Self::prepare(config, || Ok((source, address)))
+    }
+
+    fn listening(
         config: Config,
         listen: impl FnOnce() -> Result<TcpListener, BindError>,
     ) -> Result<Self, BindError> {
+        Self::prepare(config, || {
+            let listener = listen()?;
+            let address = listener.local_addr().map_err(BindError::Adopt)?;
+            Ok((RequestSource::Listener(listener), address))
+        })
+    }
+
+    fn prepare(
+        config: Config,
+        source: impl FnOnce() -> Result<(RequestSource, SocketAddr), BindError>,
+    ) -> Result<Self, BindError> {
         let loaded = LoadedPolicy::load(config.policy)?;
-        let listener = listen()?;
-        let address = listener.local_addr().map_err(BindError::Adopt)?;
+        let (source, address) = source()?;
         let connections = config.connections.max(1);
         let limits = &loaded.policy().limits;
         let process = Arc::new(ProcessState::new(
@@ -142,7 +164,7 @@ impl Mirror {
             limits,
         ));
         Ok(Self {
-            listener,
+            source,
             address,
             loaded,
             workers: config.workers,
@@ -161,9 +183,12 @@ impl Mirror {
         self.handle.clone()
     }
 
-    /// The socket that clients connect to, to be handed to a process that takes over.
-    pub fn listener(&self) -> io::Result<TcpListener> {
-        self.listener.try_clone()
+    /// The socket that clients connect to, to be handed to a process that takes over; `None` if there is none.
+    pub fn listener(&self) -> io::Result<Option<TcpListener>> {
+        match &self.source {
+            RequestSource::Listener(listener) => listener.try_clone().map(Some),
+            RequestSource::Recording(_) => Ok(None),
+        }
     }
 
     /// The counters, to be registered with Prometheus.
@@ -190,11 +215,24 @@ impl Mirror {
             taken: mpsc::channel().0,
         };
         self.handle.begin(first);
-        let starts = (0..self.workers.get())
-            .map(|worker| self.start(worker, shutdown.clone()).map_err(failed(worker)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut starts = Vec::new();
+        let mut left = Some(self.source);
+        for index in 0..self.workers.get() {
+            let Some(source) = left else {
+                break;
+            };
+            let (source, rest) = source.of_worker().map_err(failed(index))?;
+            left = rest;
+            starts.push(WorkerStart {
+                index,
+                source,
+                handle: self.handle.clone(),
+                metrics: self.metrics.clone(),
+                shutdown: shutdown.clone(),
+            });
+        }
         // Only the workers keep copies, so the port is free when they have stopped accepting.
-        drop(self.listener);
+        drop(left);
         // Set by a worker that could not start, so that the mirror does not run with fewer workers than configured.
         let (stop, stopped) = watch::channel(false);
         let stop_all = || {
@@ -243,14 +281,23 @@ impl Mirror {
             Ok(Drained { cut })
         })
     }
+}
 
-    fn start(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<WorkerStart> {
-        Ok(WorkerStart {
-            index,
-            listener: self.listener.try_clone()?,
-            handle: self.handle.clone(),
-            metrics: self.metrics.clone(),
-            shutdown,
+/// Where requests will come from.
+enum RequestSource {
+    Listener(TcpListener),
+    Recording(Box<Replaying>),
+}
+
+impl RequestSource {
+    /// That of one more worker. A recording has one worker, which takes it.
+    fn of_worker(self) -> io::Result<(Self, Option<Self>)> {
+        Ok(match self {
+            Self::Listener(listener) => {
+                let copy = Self::Listener(listener.try_clone()?);
+                (copy, Some(Self::Listener(listener)))
+            }
+            recording @ Self::Recording(_) => (recording, None),
         })
     }
 }
@@ -278,7 +325,7 @@ impl<F: Fn()> Drop for StopIfPanicking<F> {
 /// What a worker thread is started with.
 struct WorkerStart {
     index: usize,
-    listener: TcpListener,
+    source: RequestSource,
     handle: MirrorHandle,
     metrics: Metrics,
     shutdown: watch::Receiver<bool>,
@@ -294,9 +341,14 @@ impl WorkerStart {
         let process = Arc::clone(self.handle.process());
         let worker = Rc::new(Worker::new(self.index, process, &self.metrics));
         let cut = runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let inbound = match self.source {
+                RequestSource::Listener(listener) => {
+                    Inbound::Clients(tokio::net::TcpListener::from_std(listener)?)
+                }
+                RequestSource::Recording(replaying) => Inbound::Recording(*replaying),
+            };
             let ends = [self.shutdown, stopped];
-            io::Result::Ok(listen::run(&worker, listener, self.handle.policies(), ends).await)
+            io::Result::Ok(listen::run(&worker, inbound, self.handle.policies(), ends).await)
         });
         // Drops the remaining tasks with their tickets, which settles their requests; the worker is dropped after that.
         drop(runtime);

@@ -108,6 +108,14 @@ impl Worker {
         }
     }
 
+    /// Whether another shadow would find room for its bodies, and would not have to wait long for its turn. Half of the byte
+    /// budget is left to those in flight.
+    pub(crate) fn has_room_for_shadows(&self) -> bool {
+        let held = self.process.admission().budget().held();
+        let has_bytes = held <= self.generation().limits().shadow_bytes / 2;
+        has_bytes && !self.resources.exchange().turns.are_crowded()
+    }
+
     /// Descriptors have run out: closes idle connections to the candidate, now in this worker and soon in the others.
     pub(crate) fn yield_descriptors(&self) {
         self.resources.yield_descriptors();

@@ -58,6 +58,12 @@ pub(super) fn with_files(place: &Place) {
     let [legacy, candidate] = sample();
     place.write("old.json", legacy);
     place.write("new.json", candidate);
+    let log = r#"10.0.0.1 - - [24/Nov/2026:03:00:00 +0000] "GET /users/42 HTTP/1.1" 200 612 "-" "curl/8.5.0"
+10.0.0.2 - - [24/Nov/2026:03:00:01 +0000] "GET /users/43?full=1 HTTP/1.1" 200 977 "-" "curl/8.5.0"
+"#;
+    place.write("access.log", log);
+    let answered = r#"{"schema":"parity.exchange/v1","time":"2026-11-24T03:00:00.000000Z","method":"GET","url":"/users/42","response":{"status":200,"headers":[["content-type","application/json"]],"body":"{\"a\":1}"}}"#;
+    place.write("answered.ndjson", format!("{answered}\n"));
     place.write("candidate.headers", "authorization: Bearer abc\n");
     place.write("admin.token", "0123456789abcdef0123456789abcdef\n");
 }

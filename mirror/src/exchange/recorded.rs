@@ -1,0 +1,101 @@
+//! Sends a recorded request to both services, or to the candidate alone if the recording has the legacy's answer.
+//!
+//! The whole request is there from the beginning, so nothing is copied while it is forwarded. Else it is treated as one of a
+//! client: counted, named, refused, limited and captured by the same code.
+
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use http::Request as HttpRequest;
+use parity_schemas::exchange::{Capture, Omitted, Request};
+use parity_schemas::route::Route;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+use std::sync::Arc;
+
+use crate::exchange::asker::{AskBody, Asker};
+use crate::exchange::head::RequestHead;
+use crate::exchange::intake::Intake;
+use crate::exchange::pending::{Ask, Pending};
+use crate::exchange::receive::{BodyAhead, receive};
+use crate::exchange::ticket::Ticket;
+
+/// Counts a recorded request as received, and sends it. `beside` is called with its ticket; what it returns is dropped when
+/// the request has ended.
+///
+/// Returns `false`, and counts nothing, if it is no request that HTTP can send.
+pub(crate) fn send_recorded<B: AskBody>(
+    asker: &Rc<Asker<B>>,
+    route: Arc<Route>,
+    request: &Request,
+    answer: Option<Capture>,
+    beside: impl FnOnce(&Ticket) -> Box<dyn std::any::Any>,
+) -> bool {
+    let Some(head) = RequestHead::of(request) else {
+        return false;
+    };
+    let mut parts = HttpRequest::new(()).into_parts().0;
+    parts.method = head.method.clone();
+    parts.uri = head.uri.clone();
+    parts.headers = head.headers.clone();
+    let terms = asker.terms();
+    let too_large = request.body.len() > terms.limits().body;
+    let ahead = match request.body.len() {
+        0 => BodyAhead::None,
+        _ if too_large => BodyAhead::Unread,
+        _ => BodyAhead::Readable,
+    };
+    let (mut ticket, refusal) = receive(terms, route, &parts, ahead);
+    let held = beside(&ticket);
+    ticket.hold(held);
+    let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
+    if let Some(reason) = refusal {
+        ticket.not_compared(reason);
+        return true;
+    }
+    let grpc = head.is_grpc();
+    let (legacy, candidate) = Pending::for_both(ticket, head, Timestamp::now());
+    if let Some(candidate) = with_body(candidate, request, grpc) {
+        asker.start(candidate);
+    }
+    if legacy.pending().is_doomed() {
+        legacy.abandon();
+    } else if let Some(answer) = answer {
+        answered(legacy, answer);
+    } else {
+        asker.start(legacy);
+    }
+    true
+}
+
+/// The candidate's ask, once the pending request has its body; `None` if it has ended.
+fn with_body(candidate: Ask, request: &Request, grpc: bool) -> Option<Ask> {
+    if request.body.is_empty() {
+        return Some(candidate);
+    }
+    let (mut intake, completion) = Intake::new(candidate, grpc);
+    for chunk in request.body.clone().into_chunks() {
+        intake.data(&chunk);
+    }
+    intake.complete();
+    match completion.poll(&Context::from_waker(Waker::noop())) {
+        Poll::Ready(ask) => ask,
+        // Not reached: the body is complete.
+        Poll::Pending => None,
+    }
+}
+
+/// Ends the legacy's ask with the answer of the recording.
+fn answered(legacy: Ask, mut answer: Capture) {
+    let pending = legacy.pending();
+    let limit = pending.terms().limits().body;
+    if answer.body.len() > limit {
+        answer.body = parity_schemas::exchange::Body::omitted(Omitted::TooLarge {
+            at_least: answer.body.len() as u64,
+        });
+        legacy.let_other_go();
+    } else if !pending.charge(answer.body.len()) {
+        return legacy.fail(Reason::ByteBudget);
+    }
+    legacy.complete(answer);
+}

@@ -1,0 +1,13 @@
+//! Recorded requests instead of live clients.
+
+mod pace;
+mod recorded;
+mod source;
+
+pub use parity_schemas::recording::EXCHANGE_SCHEMA;
+
+pub use pace::{Pace, Speed, SpeedError};
+pub use recorded::{Place, Recorded, Unreadable, Why};
+pub use source::{
+    Format, LogFormat, LogFormatError, OpenError, Source, SourceError, UnknownFormat,
+};

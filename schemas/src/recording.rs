@@ -1,0 +1,75 @@
+//! A line of a recording: a request of a client, and what the legacy answered, as they may leave the process.
+//!
+//! Recordings are NDJSON, so that each line stands alone: a file that was cut off has lost its last line, and files can be joined,
+//! filtered and read by any tool. A text is kept as text, so that a person can see what was recorded.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// The schema of a line.
+pub const EXCHANGE_SCHEMA: &str = "parity.exchange/v1";
+
+/// One request, and the answer of then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedExchange {
+    /// `parity.exchange/v1`.
+    pub schema: String,
+    /// When the request came.
+    pub time: Timestamp,
+    /// Names the client without saying who it is: requests with the same one came from one address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Of the request.
+    pub method: String,
+    /// Path and query. The host is in the headers.
+    pub url: String,
+    /// Names and values, in the order received.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The body of the request.
+    #[serde(flatten)]
+    pub body: RecordedBody,
+    /// What of the request was hidden: `header/authorization`, `query/token`, `body/card/number`, or `body` for all of it. In its
+    /// place stands `hmac:…`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+    /// What the legacy answered, if answers were recorded and this one was whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<RecordedResponse>,
+}
+
+/// An answer of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedResponse {
+    /// Status code.
+    pub status: u16,
+    /// Names and values, in the order received.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// Its body, still encoded by its `content-encoding`.
+    #[serde(flatten)]
+    pub body: RecordedBody,
+    /// From sending the request to the last byte of the answer.
+    #[serde(default)]
+    pub elapsed_us: u64,
+    /// What of it was hidden, as for the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+}
+
+/// A body: text as it is, other bytes in base64, and neither if there was none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedBody {
+    /// A body of UTF-8.
+    #[serde(default, rename = "body", skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Any other body.
+    #[serde(
+        default,
+        rename = "body_base64",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub base64: Option<String>,
+}

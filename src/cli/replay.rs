@@ -1,0 +1,65 @@
+//! Flags of `replay`.
+
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::Args;
+use parity_mirror::replay::{Format, LogFormat, Speed};
+
+use super::asked::{Asked, OfReplay as Asks};
+use super::flags::{Flags, OfReplay};
+use super::{ConfigFile, ReportFormat};
+
+/// Requests in flight: as many as a few browsers have, so that a service is busy and its queues are not full.
+const CONCURRENCY: &str = "16";
+
+/// Flags of `replay`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct ReplayArgs {
+    /// Recordings, one after the other: NDJSON, HAR, GoReplay, access log or curl commands, also packed; `-` is standard input.
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+    #[command(flatten)]
+    pub(crate) flags: Flags<OfReplay>,
+    /// Format of the recordings, if it cannot be found out: ndjson, har, goreplay, access-log, curl.
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+    /// Lines of the access log, in nginx's notation: `$msec $host "$request"`.
+    #[arg(long, value_name = "LINE", conflicts_with = "format")]
+    pub(crate) access_log: Option<LogFormat>,
+    /// Take the requests for this host; `any` takes all [default: the host of the first request].
+    #[arg(long = "host", value_name = "HOST")]
+    pub(crate) hosts: Vec<String>,
+    /// Keep the times of the recording, so many times faster (1x, 10x, 0.5x).
+    #[arg(long, conflicts_with = "rate")]
+    pub(crate) speed: Option<Speed>,
+    /// Requests a second, evenly [default: as fast as the services answer].
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) rate: Option<NonZeroU32>,
+    /// Requests in flight at most.
+    #[arg(long, value_name = "NUMBER", default_value = CONCURRENCY)]
+    pub(crate) concurrency: NonZeroUsize,
+    /// End after so many requests.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) limit: Option<NonZeroU64>,
+    /// Compare the candidate with the answers of the recording; no legacy is asked.
+    #[arg(long)]
+    pub(crate) recorded_answers: bool,
+    /// Also send POST, PUT, PATCH and DELETE: what they do is done again, by both services.
+    #[arg(long)]
+    pub(crate) allow_unsafe: bool,
+    /// Exit 2 if any part of the recordings could not be read.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Decide on what was replayed, and exit with that: 0 pass, 1 fail, 3 undecided.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    #[command(flatten)]
+    pub(crate) asked: Asked<Asks>,
+    /// Form of the report, or of the decision.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: ReportFormat,
+}

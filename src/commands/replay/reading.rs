@@ -1,0 +1,160 @@
+//! The thread that reads recordings, and what it has found in them.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, anyhow};
+use parity_dashboards::terminal;
+use parity_mirror::replay::{Format, Recorded, Source, SourceError};
+use parity_schemas::visible::visible;
+use std::num::NonZeroU64;
+use tokio::sync::mpsc;
+
+/// Unreadable parts that are told one by one; the others are counted.
+const TOLD: u64 = 20;
+/// Takes requests for every host.
+const ANY: &str = "any";
+
+/// Which requests of a recording are taken.
+pub(super) struct Wanted {
+    pub(super) format: Option<Format>,
+    pub(super) hosts: Vec<String>,
+    pub(super) limit: Option<NonZeroU64>,
+}
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Read {
+    requests: AtomicU64,
+    unreadable: AtomicU64,
+    other_hosts: AtomicU64,
+    /// The host whose requests are taken, if that was found out.
+    host: Mutex<Option<String>>,
+    /// Bytes of the recordings, if all are files, and how many were read.
+    pub(super) total: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+/// What was read in the end.
+pub(super) struct Found {
+    pub(super) unreadable: u64,
+    pub(super) other_hosts: u64,
+    pub(super) host: Option<String>,
+}
+
+/// The running thread.
+pub(super) struct Reading {
+    read: Arc<Read>,
+    thread: JoinHandle<()>,
+}
+
+impl Reading {
+    /// Opens the first recording, so that a slip in its name is told before anything is started, and reads them all.
+    pub(super) fn start(
+        recordings: Vec<PathBuf>,
+        wanted: Wanted,
+        sender: mpsc::Sender<Recorded>,
+    ) -> Result<Self> {
+        let read = Arc::<Read>::default();
+        let mut sources = Vec::new();
+        let mut total = Some(0);
+        for path in recordings {
+            let source = Source::open(&path, wanted.format.clone())?;
+            total = total.zip(source.size()).map(|(sum, size)| sum + size);
+            sources.push(source);
+        }
+        read.total
+            .store(total.unwrap_or_default(), Ordering::Relaxed);
+        let thread = std::thread::Builder::new()
+            .name("recording".to_owned())
+            .spawn({
+                let read = Arc::clone(&read);
+                move || {
+                    read_all(sources, &wanted, &sender, &read);
+                }
+            })
+            .context("cannot start the thread that reads the recording")?;
+        Ok(Self { read, thread })
+    }
+
+    /// What was read so far.
+    pub(super) fn read(&self) -> Arc<Read> {
+        Arc::clone(&self.read)
+    }
+
+    /// Waits for the end, unless the replay was interrupted: then the thread may wait for standard input, and ends with the
+    /// process.
+    pub(super) fn finish(self, interrupted: bool) -> Result<Found> {
+        if !interrupted {
+            let ended = self.thread.join();
+            ended.map_err(|_| {
+                anyhow!("the thread that reads the recording ended by a panic; the log has it")
+            })?;
+        }
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let host = self
+            .read
+            .host
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        Ok(Found {
+            unreadable: count(&self.read.unreadable),
+            other_hosts: count(&self.read.other_hosts),
+            host,
+        })
+    }
+}
+
+fn read_all(sources: Vec<Source>, wanted: &Wanted, sender: &mpsc::Sender<Recorded>, read: &Read) {
+    let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed) + 1;
+    let mut hosts: Vec<String> = wanted
+        .hosts
+        .iter()
+        .map(|host| host.to_ascii_lowercase())
+        .collect();
+    let takes_any = hosts.iter().any(|host| host == ANY);
+    for source in sources {
+        let position = source.position();
+        let mut before = 0;
+        for item in source {
+            let now = position.load(Ordering::Relaxed);
+            read.bytes.fetch_add(now - before, Ordering::Relaxed);
+            before = now;
+            let recorded = match item {
+                Ok(recorded) => recorded,
+                Err(SourceError(unreadable)) => {
+                    let count = add(&read.unreadable);
+                    if count <= TOLD {
+                        terminal::note(&visible(&unreadable.to_string()));
+                    }
+                    if count == TOLD {
+                        terminal::note("further parts that cannot be read are only counted");
+                    }
+                    continue;
+                }
+            };
+            if let Some(host) = recorded.host.as_deref().filter(|_| !takes_any) {
+                if hosts.is_empty() {
+                    hosts.push(host.to_owned());
+                    *read.host.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(host.to_owned());
+                }
+                if !hosts.iter().any(|wanted| wanted == host) {
+                    add(&read.other_hosts);
+                    continue;
+                }
+            }
+            // Fails when the replay has ended before the recording.
+            if sender.blocking_send(recorded).is_err() {
+                return;
+            }
+            let count = add(&read.requests);
+            if wanted.limit.is_some_and(|limit| count >= limit.get()) {
+                return;
+            }
+        }
+    }
+}
