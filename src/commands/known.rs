@@ -100,21 +100,9 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
         }
         added.push(format!("{}: {}", shown(&id), covered(meant.as_ref())));
     } else {
-        let mut chosen: Vec<&Adoptable> = Vec::new();
-        if args.baseline {
-            let entered = adoptable
-                .iter()
-                .filter(|one| args.with_likely_noise || one.likely_noise.is_none());
-            chosen.extend(entered);
-            left_out = adoptable.len() - chosen.len();
-        }
-        for fingerprint in &args.fingerprints {
-            let found = find(fingerprint, &adoptable, &decided)?;
-            if !chosen.iter().any(|one| std::ptr::eq(*one, found)) {
-                chosen.push(found);
-            }
-        }
-        for one in chosen {
+        let chosen = chosen(args, &adoptable, &decided)?;
+        left_out = chosen.left_out;
+        for one in chosen.entered {
             let first = one.fingerprints.first().map_or("", String::as_str);
             let named = args
                 .fingerprints
@@ -163,6 +151,30 @@ fn add(args: &AddArgs) -> Result<ExitCode> {
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Which differences are entered one by one.
+struct Chosen<'a> {
+    entered: Vec<&'a Adoptable>,
+    /// How many of the baseline are not, because they look like noise.
+    left_out: usize,
+}
+
+fn chosen<'a>(args: &AddArgs, adoptable: &'a [Adoptable], decided: &Decided) -> Result<Chosen<'a>> {
+    let mut entered: Vec<&Adoptable> = Vec::new();
+    let mut left_out = 0;
+    if args.baseline {
+        let known = |one: &&Adoptable| args.with_likely_noise || one.likely_noise.is_none();
+        entered.extend(adoptable.iter().filter(known));
+        left_out = adoptable.len() - entered.len();
+    }
+    for fingerprint in &args.fingerprints {
+        let found = find(fingerprint, adoptable, decided)?;
+        if !entered.iter().any(|one| std::ptr::eq(*one, found)) {
+            entered.push(found);
+        }
+    }
+    Ok(Chosen { entered, left_out })
 }
 
 /// What is said of what looks like noise and was left out.
