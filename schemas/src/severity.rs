@@ -93,7 +93,7 @@ mod tests {
                 Explanation::SameInstant | Explanation::EqualDecimal | Explanation::SameUuid => {
                     Severity::Format
                 }
-                Explanation::Moved => Severity::Body,
+                Explanation::Moved | Explanation::OtherName => Severity::Body,
                 _ => Severity::Near,
             };
             assert_eq!(of(Kind::Value), expected, "{explanation}");

@@ -229,6 +229,8 @@ fn a_service_that_is_down_for_the_second_look_is_told() {
     let (mirror, rechecks) = start(Rig::new(&legacy, &legacy), 2);
     mirror.client().get("/");
     let exchange = mirror.ledger.exchange();
+    // The thread has begun to serve the former policy: one that is replaced before is never served.
+    let exchange = end(&sent(&rechecks, exchange, SecondLook::LegacyFirst)).exchange;
     // The candidate moves to where nobody listens.
     let moved = Rig::new(&legacy, &candidate).into_policy();
     let (to_moved, receiver) = parity_mirror::rechecks(1);
@@ -237,7 +239,7 @@ fn a_service_that_is_down_for_the_second_look_is_told() {
     mirror
         .control
         .apply(loaded, move |_| ledger.observer(), Some(receiver));
-    let again = end(&sent(&to_moved, exchange, SecondLook::CandidateFirst));
+    let again = end(&sent(&to_moved, *exchange, SecondLook::CandidateFirst));
     assert_eq!(
         failed(&again),
         NotAnswered::Candidate(Reason::CandidateRefused)
