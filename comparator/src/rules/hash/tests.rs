@@ -50,12 +50,12 @@ fn the_hash_of_a_rule_stays_the_same_from_one_build_to_the_next() {
     assert_eq!(
         hashes,
         [
-            "2594b6a92ebfb1c3312deb7d01c015fb",
-            "8dfc1e8bc85d33a299d0c9320f3cd1b3",
-            "919652a93dc714a7a39795ca68229942",
-            "6bd93ac1643f4e467d48174983128db7",
-            "6bd93ac1643f4e467d48174983128db7",
-            "6bd93ac1643f4e467d48174983128db7",
+            "7aa8ca4a02506da9133d8f889678b76f",
+            "cb03ab26d0c3bf137d117672d5869e50",
+            "55337c4f68f623c0004e1e24a2e69d2b",
+            "a705ddde1010f614187f501ba2056078",
+            "a705ddde1010f614187f501ba2056078",
+            "a705ddde1010f614187f501ba2056078",
         ]
     );
 }
