@@ -34,6 +34,8 @@ use crate::process::signals::{Hangup, Signal, Signals};
 /// Requests that were read and are not sent yet: enough that reading never keeps sending waiting, and few because each may be
 /// large.
 const READ_AHEAD: usize = 32;
+/// Exchanges that may wait for comparison: more than a replay lets wait.
+const QUEUE: usize = 4_096;
 /// Bodies that one request in flight may have in memory: its own, and those of both answers.
 const BODIES: usize = 3;
 
@@ -177,6 +179,8 @@ fn settings(args: &ReplayArgs) -> Result<MirrorSettings> {
         flags.push(mirror::LEGACY.is("http://recorded.invalid"));
     }
     let mut settings = Layers::load_here(args.file.config.as_deref(), &flags).mirror()?;
+    settings.may_wait = true;
+    settings.queue = settings.queue.max(QUEUE);
     let policy = &mut settings.mirror.policy;
     policy.unsafe_methods = args.allow_unsafe;
     // A candidate that fails counts as failing each time: nobody is spared by not asking it.

@@ -50,6 +50,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) retention: Retention,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
+    /// Whether nobody waits for what comes after them, so that they may wait for as long as comparing takes.
+    pub(crate) may_wait: bool,
     /// How both services are asked again.
     pub(crate) recheck: RecheckSettings,
     /// Which attributes of requests are counted; `None` if none.
@@ -303,6 +305,7 @@ impl Layers {
                 store: store?,
                 retention: retention?,
                 queue: queue?,
+                may_wait: false,
                 recheck: recheck?,
                 attributes,
                 next_expiry: rules_as_given.next_expiry(now),

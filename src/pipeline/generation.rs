@@ -90,6 +90,7 @@ impl Generation {
             exchanges: settings.queue,
             threads: count,
             decoded: limits.decoded_bytes,
+            may_wait: settings.may_wait,
         };
         let (entrance, queue) = queue::queue(room, over);
         let context = Arc::new(context);

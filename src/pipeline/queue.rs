@@ -64,6 +64,8 @@ pub(super) struct Room {
     pub(super) threads: usize,
     /// Bytes that a body may have once decoded.
     pub(super) decoded: usize,
+    /// Whether they may wait however long comparing takes.
+    pub(super) may_wait: bool,
 }
 
 /// What a comparing thread is to do.
@@ -79,7 +81,11 @@ pub(super) enum Next {
 /// A queue and its entrance. Setting `over` ends it at once, whatever still waits.
 pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Arc<Entrance>, Arc<Queue>) {
     let (sender, receiver) = bounded(room.exchanges);
-    let nanos = WAITING.as_nanos() as u64 * room.threads as u64;
+    let nanos = if room.may_wait {
+        u64::MAX
+    } else {
+        WAITING.as_nanos() as u64 * room.threads as u64
+    };
     let queue = Arc::new(Queue {
         arrivals: receiver,
         lines: Mutex::new(Lines {

@@ -324,6 +324,38 @@ fn large_bodies_wait_for_their_turn_and_none_is_dropped() {
     );
 }
 
+/// 0001: answers that take long to compare were dropped as `queue_full`, as if clients came after them.
+#[test]
+fn answers_that_take_long_to_compare_wait_too() {
+    let place = Place::new();
+    // Equal, but in another order: each list is compared with each.
+    let list = |reversed: bool| {
+        let mut numbers: Vec<u32> = (0..6_000).map(|number| number * 7_919 % 100_003).collect();
+        if reversed {
+            numbers.reverse();
+        }
+        json!({"list": numbers}).to_string()
+    };
+    let [legacy, candidate] = [false, true].map(|reversed| Service::json(&list(reversed)));
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"any-order\"\npath = \"/list\"\naction = \"unordered\"\n",
+    );
+    let requests: String = (0..700)
+        .map(|number| line(&format!("10.0.0.{}", number % 90), "GET /list"))
+        .collect();
+    place.write("access.log", requests);
+    let ended = replay(
+        &place,
+        "access.log",
+        &legacy.url(),
+        &candidate.url(),
+        &["--concurrency", "64"],
+    );
+    let report = ended.json();
+    assert_eq!(report["match"], 700, "{}", report["not_compared"]);
+}
+
 #[test]
 fn of_several_hosts_the_first_is_taken_unless_others_are_named() {
     let place = Place::new();
