@@ -189,7 +189,7 @@ impl Retrial {
         findings: &[&RecordedFinding],
     ) -> bool {
         let compared = self.compared(mismatch, answers);
-        compared.is_some_and(|[_, after]| left(&after, findings) == Told::Equal)
+        compared.is_some_and(|both| left(&both, findings) == Told::Equal)
     }
 
     /// Whether at most one rule looks for an expression, and that one has no alternatives.

@@ -286,3 +286,31 @@ fn a_name_in_a_form_may_be_renamed_by_the_rule_for_its_field() {
         assert_eq!(retrial.group(&group), expected, "{pattern}");
     }
 }
+
+/// 0002: a rule that moves a difference to another place was taken for one that excuses it.
+#[test]
+fn what_a_rule_moves_elsewhere_still_differs() {
+    let pairs = [
+        (
+            "application/json",
+            r#"{"s":[{"k":{"id":1,"a":5}},{"k":{"id":2,"a":6}}]}"#,
+            r#"{"s":[{"k":{"id":2,"a":5}},{"k":{"id":1,"a":6}}]}"#,
+            "path=\"/s\"\naction=\"unordered\"",
+        ),
+        (
+            "text/csv",
+            "cust,total\na,1\nb,2",
+            "total,customer\n1,a\n2,b",
+            "path=\"/*/cust\"\naction=\"rename\"\nto=\"customer\"",
+        ),
+    ];
+    for (media_type, legacy, candidate, keys) in pairs {
+        let mismatch = redacted(media_type, legacy, candidate);
+        let rule = format!("[[rule]]\nid=\"r\"\n{keys}\n");
+        let mut retrial = Retrial::new(rules(""), rules(&rule));
+        for fingerprint in &mismatch.fingerprints {
+            let told = retrial.example(&mismatch, fingerprint);
+            assert_ne!(told, Told::Equal, "{media_type} {fingerprint}");
+        }
+    }
+}
