@@ -226,9 +226,11 @@ impl RouteRule {
     }
 
     fn matches(&self, method: &Method, path: &str) -> bool {
-        if self.method.as_ref().is_some_and(|wanted| wanted != method) {
-            return false;
-        }
+        let is_method = self.method.as_ref().is_none_or(|wanted| wanted == method);
+        is_method && self.matches_path(path)
+    }
+
+    fn matches_path(&self, path: &str) -> bool {
         let mut actual = path.strip_prefix('/').unwrap_or(path).split('/');
         for segment in &self.segments {
             let matched = match segment {
@@ -293,6 +295,15 @@ impl RouteResolver {
         self
     }
 
+    /// Whether a GraphQL service takes other methods at this path: most of them also read the document from the target of a GET, and
+    /// serve HEAD as GET.
+    fn is_beside_graphql(&self, method: &Method, path: &str) -> bool {
+        let is_endpoint = |rule: &RouteRule| rule.policy.graphql && rule.operation.is_none();
+        let mut endpoints = self.rules.iter().filter(|rule| is_endpoint(rule));
+        matches!(*method, Method::GET | Method::HEAD)
+            && endpoints.any(|rule| rule.matches_path(path))
+    }
+
     /// The route of a request; `path` is without the query.
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
         let mut rules = self.rules.iter().zip(&self.operations);
@@ -306,6 +317,9 @@ impl RouteResolver {
             write_label(&mut self.scratch, method, path);
             RoutePolicy::default()
         };
+        if !policy.graphql && self.is_beside_graphql(method, path) {
+            policy.graphql = true;
+        }
         if self.unsafe_methods {
             policy.shadow.get_or_insert(true);
         }
@@ -382,6 +396,26 @@ mod tests {
             .collect();
         let method = Method::from_bytes(method.as_bytes()).expect("valid method");
         RouteResolver::new(rules).resolve(&method, path).to_string()
+    }
+
+    #[test]
+    fn get_and_head_at_the_path_of_a_graphql_service_are_graphql_too() {
+        let graphql = RoutePolicy {
+            graphql: true,
+            ..RoutePolicy::default()
+        };
+        let rules = [
+            RouteRule::parse("POST /graphql", graphql),
+            RouteRule::parse("GET /graphql", RoutePolicy::default()),
+        ];
+        let rules = rules.map(|rule| rule.expect("a route"));
+        let mut resolver = RouteResolver::new(rules.into());
+        let mut is_graphql =
+            |method: Method, path: &str| resolver.resolve(&method, path).policy().graphql;
+        assert!(is_graphql(Method::GET, "/graphql"));
+        assert!(is_graphql(Method::HEAD, "/graphql"));
+        assert!(!is_graphql(Method::OPTIONS, "/graphql"));
+        assert!(!is_graphql(Method::GET, "/graphql/schema"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) struct ReplayArgs {
     /// Compare the candidate with the answers of the recording; no legacy is asked.
     #[arg(long)]
     pub(crate) recorded_answers: bool,
-    /// Also send POST, PUT, PATCH and DELETE: what they do is done again, by both services.
+    /// Also send what is not GET, HEAD or OPTIONS, such as POST and DELETE: what it does is done again, by both services.
     #[arg(long)]
     pub(crate) allow_unsafe: bool,
     /// Exit 2 if any part of the recordings could not be read.

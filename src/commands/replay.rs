@@ -146,9 +146,9 @@ fn conclude(args: &ReplayArgs, settings: &MirrorSettings, since: Timestamp) -> R
 
 fn unsafe_warning(recorded: bool) -> &'static str {
     if recorded {
-        "warning: --allow-unsafe sends POST, PUT, PATCH and DELETE: the candidate does again what they did"
+        "warning: --allow-unsafe sends every method, such as POST and DELETE: the candidate does again what they did"
     } else {
-        "warning: --allow-unsafe sends POST, PUT, PATCH and DELETE: both services do again what they did"
+        "warning: --allow-unsafe sends every method, such as POST and DELETE: both services do again what they did"
     }
 }
 

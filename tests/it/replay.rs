@@ -235,7 +235,9 @@ fn the_answers_of_a_recording_stand_for_the_legacy() {
         ended.stderr
     );
     assert!(
-        ended.stderr.contains("warning: --allow-unsafe sends POST"),
+        ended
+            .stderr
+            .contains("warning: --allow-unsafe sends every method"),
         "{}",
         ended.stderr
     );

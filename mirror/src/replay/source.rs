@@ -333,9 +333,11 @@ impl Where {
         self.unreadable(line, why)
     }
 
-    /// The directory of the file; none of standard input.
+    /// The directory of the file; none of standard input, by whatever name, and of other things that are no files.
     fn directory(&self) -> Option<PathBuf> {
-        if self.0.as_os_str() == STDIN {
+        let is_file = self.0.metadata().is_ok_and(|of| of.is_file());
+        let is_link = self.0.symlink_metadata().is_ok_and(|of| of.is_symlink());
+        if !is_file || is_link || self.0.as_os_str() == STDIN {
             return None;
         }
         let parent = self.0.parent()?;

@@ -5,7 +5,8 @@
 //! change what is sent.
 
 use std::borrow::Cow;
-use std::io::BufRead;
+use std::fs::File;
+use std::io::{self, BufRead, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use base64::Engine as _;
@@ -486,12 +487,18 @@ fn from_file<'a>(
             "`{value}` is no file beside the commands"
         )));
     }
-    let length = path.metadata().map_or(0, |file| file.len());
-    if length > MAX_RECORD as u64 {
+    let failed = |error: io::Error| Why::NoBody(format!("`{value}`: {error}"));
+    // A pipe would be waited for, and a device read without an end.
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Err(Why::NoBody(format!("`{value}` is no file")));
+    }
+    let mut read = Vec::new();
+    let file = File::open(&path).map_err(failed)?;
+    let most = MAX_RECORD as u64 + 1;
+    file.take(most).read_to_end(&mut read).map_err(failed)?;
+    if read.len() > MAX_RECORD {
         return Err(Why::TooLarge { limit: MAX_RECORD });
     }
-    let mut read =
-        std::fs::read(&path).map_err(|error| Why::NoBody(format!("`{value}`: {error}")))?;
     if strips_lines {
         read.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     }

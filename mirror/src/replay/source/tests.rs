@@ -309,7 +309,8 @@ fn a_file_beside_curl_commands_is_sent_and_no_other() {
     let path = |name: &str| directory.path().join(name);
     std::fs::write(path("body.json"), "{\n}\n").expect("a file");
     std::os::unix::fs::symlink("/etc/hostname", path("link")).expect("a link");
-    std::fs::write(path("c"), "curl http://h/ -d @body.json\ncurl http://h/ --data-binary @./body.json\ncurl http://h/ -d @link\n").expect("a file");
+    std::fs::create_dir(path("folder")).expect("a folder");
+    std::fs::write(path("c"), "curl http://h/ -d @body.json\ncurl http://h/ --data-binary @./body.json\ncurl http://h/ -d @link\ncurl http://h/ -d @folder\n").expect("a file");
     let source = Source::open(&path("c"), None).expect("a recording");
     let found: Vec<String> = source
         .map(|item| {
@@ -326,7 +327,8 @@ fn a_file_beside_curl_commands_is_sent_and_no_other() {
         [
             "{}",
             "{\n}\n",
-            "its body is not in the recording: `@link` is no file beside the commands"
+            "its body is not in the recording: `@link` is no file beside the commands",
+            "its body is not in the recording: `@folder` is no file",
         ]
     );
 }
