@@ -92,7 +92,9 @@ impl<'a> StandIns<'a> {
 
 /// A text as it stands in a string of JSON. Of what must be escaped, the forms only have these.
 fn escaped(text: &str) -> String {
-    text.replace('"', "\\\"").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 impl Retrial {

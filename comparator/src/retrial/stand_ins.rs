@@ -18,7 +18,7 @@ pub(super) const KEY: &[u8] = b"any key hides the same as others";
 pub(super) type Form = fn(number: usize, is_candidate: bool) -> String;
 
 /// Forms of what is hidden because of what stands before it.
-pub(super) const WORDS: [Form; 15] = [
+pub(super) const WORDS: [Form; 20] = [
     |number, _| format!("{:08}", 40_718_263 + number),
     |number, _| ((number + 3).pow(3) * 1_009).to_string(),
     |number, _| format!("-{}.5", 12 + number),
@@ -34,6 +34,12 @@ pub(super) const WORDS: [Form; 15] = [
     |number, _| format!("one line\nand line {}", letters(number, 4)),
     |number, _| format!("a\"b'c<d>{}", letters(number, 4)),
     |number, _| format!("{}{}", letters(number, 9), "0aB".repeat(100)),
+    // No class of ASCII letters, no usual width and no list of punctuation has these.
+    |number, _| format!("M\u{fc}\u{df}{}", letters(number, 4)),
+    |number, _| format!("\u{540d}\u{524d}{}\u{1f511}", letters(number, 3)),
+    |number, _| letters(number, 1),
+    |number, _| format!("[{{*|^?`\\{}}}]", letters(number, 4)),
+    |number, _| format!("{}{}", letters(number, 9), "7fA".repeat(2_000)),
 ];
 
 /// Forms of what is hidden wherever it stands.
