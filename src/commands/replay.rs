@@ -33,7 +33,7 @@ use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Requests that were read and are not sent yet: enough that reading never keeps sending waiting, and few because each may be
 /// large.
-const READ_AHEAD: usize = 32;
+const READ_AHEAD: usize = 4;
 /// Exchanges that may wait for comparison: more than a replay lets wait.
 const QUEUE: usize = 4_096;
 /// Bodies that one request in flight may have in memory: its own, and those of both answers.

@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Requests that wait for the one before them in their session, beside those in flight, times as many as these: so that one
 /// long session does not keep the others waiting, and a recording is not read into memory.
 const WAITING_FOR_EACH: usize = 8;
+/// Bytes of those that wait.
+const WAITING_BYTES: usize = 64 << 20;
 /// Requests whose outcome may be open before it is looked how many still are: about half of the queue before the comparison.
 const OPEN: u64 = 1_024;
 
@@ -90,6 +92,7 @@ pub(crate) async fn run(worker: &Rc<Worker>, replaying: Replaying) {
         count: Cell::new(0),
         sessions: RefCell::default(),
         waiting: Cell::new(0),
+        held: Cell::new(0),
         ready: RefCell::default(),
         ended: Notify::new(),
         progress: Arc::clone(&progress),
@@ -186,6 +189,8 @@ struct Flight {
     sessions: RefCell<HashMap<Box<str>, VecDeque<Recorded>>>,
     /// How many wait for others of their session.
     waiting: Cell<usize>,
+    /// Bytes of those that wait and those that are ready.
+    held: Cell<usize>,
     /// Those whose turn has come.
     ready: RefCell<VecDeque<Recorded>>,
     /// Told when a request ends.
@@ -200,7 +205,9 @@ impl Flight {
 
     fn is_crowded(&self) -> bool {
         let ready = self.ready.borrow().len();
-        ready >= self.concurrency || self.waiting.get() >= WAITING_FOR_EACH * self.concurrency
+        ready >= self.concurrency
+            || self.waiting.get() >= WAITING_FOR_EACH * self.concurrency
+            || self.held.get() >= WAITING_BYTES
     }
 
     fn is_empty(&self) -> bool {
@@ -209,6 +216,7 @@ impl Flight {
 
     /// Takes a request that is due: it is ready, or it waits for the one before it in its session.
     fn offer(&self, recorded: Recorded) {
+        self.held.set(self.held.get() + recorded.held());
         if let Some(session) = &recorded.session {
             let mut sessions = self.sessions.borrow_mut();
             if let Some(waiting) = sessions.get_mut(session) {
@@ -222,6 +230,7 @@ impl Flight {
     }
 
     fn send(self: &Rc<Self>, recorded: Recorded) {
+        self.held.set(self.held.get() - recorded.held());
         let Recorded {
             session,
             request,

@@ -5,6 +5,11 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::time::Timestamp;
 
+/// A rate is caught up with after a delay of this at most, which timers have.
+const CATCH_UP: Duration = Duration::from_millis(50);
+/// Longest pause of a recording that is kept.
+const MAX_GAP: Duration = Duration::from_hours(1);
+
 /// How fast a recording is replayed. In all of them, a request waits while there are as many in flight as are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Pace {
@@ -54,7 +59,7 @@ pub(crate) struct Clock {
     pace: Pace,
     begun: Instant,
     sent: u32,
-    /// The earliest time in the recording so far, and when it was due.
+    /// A time of the recording, and when it was due: what comes later is due as much later.
     first: Option<(Timestamp, Instant)>,
     last: Instant,
 }
@@ -65,6 +70,10 @@ impl Clock {
         let due = match self.pace {
             Pace::Fast => now,
             Pace::Rate(rate) => {
+                if now > self.begun + Duration::from_secs(1) * self.sent / rate.get() + CATCH_UP {
+                    // After a pause, nothing is made up for: it would be a burst.
+                    (self.begun, self.sent) = (now, 0);
+                }
                 let due = self.begun + Duration::from_secs(1) * self.sent / rate.get();
                 self.sent += 1;
                 if self.sent == rate.get() {
@@ -82,7 +91,14 @@ impl Clock {
                 }
                 (Some(time), Some((first, begun))) => {
                     let micros = time.as_micros().saturating_sub(first.as_micros()).max(0);
-                    begun + Duration::from_micros(micros as u64).div_f64(times)
+                    let due = begun + Duration::from_micros(micros as u64).div_f64(times);
+                    if due > self.last.max(now) + MAX_GAP {
+                        // Recorded by a wrong clock, or after a night: the rest goes on from here.
+                        self.first = Some((time, self.last.max(now)));
+                        self.last.max(now)
+                    } else {
+                        due
+                    }
                 }
             },
         };

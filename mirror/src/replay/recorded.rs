@@ -7,6 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::uri::{PathAndQuery, Uri};
@@ -14,6 +15,7 @@ use http::{HeaderName, HeaderValue, Method, Version};
 use parity_schemas::exchange::{Capture, Client, Origin, Request};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
+use serde_json::error::Category;
 
 /// Fields that one message may have; real ones have a few dozen.
 pub(super) const MAX_FIELDS: usize = 1_000;
@@ -36,7 +38,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// Bytes of memory that it takes, as far as they depend on the recording.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         let answer = self.answer.as_ref();
         let answer = answer.map_or(0, |answer| answer.fields_held() + answer.body.len());
         size_of::<Self>() + self.request.head_held() + self.request.body.len() + answer
@@ -68,7 +70,7 @@ pub struct Unreadable {
     pub why: Why,
 }
 
-/// Why a piece of a recording cannot be replayed. Values of the recording are cut, and may have any characters.
+/// Why a piece of a recording cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     /// Not of the format of the file.
@@ -91,21 +93,31 @@ pub enum Why {
     NoBody(String),
 }
 
-/// A malformed piece; `text` is cut to what recognizes it.
-pub(super) fn malformed(what: &str, text: &[u8]) -> Why {
-    Why::Malformed(format!("{what}: `{}`", shown(text)))
+/// A malformed piece. What it holds is not told: it may be a secret, and errors end up in the logs of jobs.
+pub(super) fn malformed(what: &str) -> Why {
+    Why::Malformed(what.to_owned())
 }
 
-/// The beginning of a piece of a recording, for an error.
-pub(super) fn shown(text: &[u8]) -> String {
-    /// Characters that an error shows, enough to find the place.
-    const SHOWN: usize = 60;
-    let text = String::from_utf8_lossy(text);
-    let mut cut: String = text.chars().take(SHOWN).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
+/// JSON that is not what it should be, without its values.
+pub(super) fn not_json(what: &str, error: &serde_json::Error) -> Why {
+    let column = error.column();
+    Why::Malformed(match error.classify() {
+        Category::Data => {
+            format!("{what}: a member is missing or has another type, at column {column}")
+        }
+        Category::Eof => format!("{what}: it ends too early"),
+        Category::Io | Category::Syntax => format!("{what}: it is no JSON at column {column}"),
+    })
+}
+
+/// How long an answer took, by a recording: one that took longer than a day is not believed.
+pub(super) fn believed(elapsed: Duration) -> Duration {
+    const MOST: Duration = Duration::from_hours(24);
+    if elapsed <= MOST {
+        elapsed
+    } else {
+        Duration::ZERO
     }
-    cut
 }
 
 /// The pieces of a request, in the spelling of the recording.
@@ -122,10 +134,9 @@ pub(super) struct Pieces<'a> {
 impl Pieces<'_> {
     /// The request, and the host that it was for.
     pub(super) fn request(self) -> Result<(Request, Option<Box<str>>), Why> {
-        let method =
-            Method::from_bytes(self.method).map_err(|_| malformed("not a method", self.method))?;
+        let method = Method::from_bytes(self.method).map_err(|_| malformed("not a method"))?;
         if method == Method::CONNECT {
-            return Err(malformed("a tunnel cannot be replayed", self.target));
+            return Err(malformed("a tunnel cannot be replayed"));
         }
         let (target, authority) = target(self.target)?;
         let mut headers = fields(self.headers.iter().copied())?;
@@ -158,7 +169,7 @@ impl Pieces<'_> {
 
 /// Path and query, and the authority of an absolute target.
 fn target(text: &[u8]) -> Result<(Box<str>, Option<Box<str>>), Why> {
-    let wrong = || malformed("not a path or a URL", text);
+    let wrong = || malformed("not a path or a URL");
     // A fragment never leaves a client.
     let whole = text.split(|byte| *byte == b'#').next().unwrap_or_default();
     if whole.first() == Some(&b'/') {
@@ -171,7 +182,7 @@ fn target(text: &[u8]) -> Result<(Box<str>, Option<Box<str>>), Why> {
     let uri = Uri::try_from(whole).map_err(|_| wrong())?;
     let scheme = uri.scheme_str().ok_or_else(wrong)?;
     if !matches!(scheme, "http" | "https") {
-        return Err(malformed("not a URL of HTTP", text));
+        return Err(malformed("not a URL of HTTP"));
     }
     // Credentials before the host are a header's matter.
     let authority = uri.authority().ok_or_else(wrong)?.as_str();
@@ -189,8 +200,7 @@ pub(super) fn fields<'a>(
         if name.first() == Some(&b':') {
             continue;
         }
-        let name =
-            HeaderName::from_bytes(name).map_err(|_| malformed("not a header name", name))?;
+        let name = HeaderName::from_bytes(name).map_err(|_| malformed("not a header name"))?;
         let value = HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| {
             Why::Malformed(format!(
                 "the value of the header `{name}` has control characters"
@@ -271,31 +281,13 @@ mod tests {
     #[test]
     fn what_http_cannot_send_is_refused() {
         for (method, target, name, value, message) in [
-            ("G T", "/", "a", "b", "not a method: `G T`"),
-            (
-                "CONNECT",
-                "a:1",
-                "a",
-                "b",
-                "a tunnel cannot be replayed: `a:1`",
-            ),
-            ("GET", "/a b", "a", "b", "not a path or a URL: `/a b`"),
-            (
-                "GET",
-                "ftp://a/b",
-                "a",
-                "b",
-                "not a URL of HTTP: `ftp://a/b`",
-            ),
-            (
-                "GET",
-                "data:text/html,x",
-                "a",
-                "b",
-                "not a path or a URL: `data:text/html,x`",
-            ),
-            ("GET", "", "a", "b", "not a path or a URL: ``"),
-            ("GET", "/", "a b", "b", "not a header name: `a b`"),
+            ("G T", "/", "a", "b", "not a method"),
+            ("CONNECT", "a:1", "a", "b", "a tunnel cannot be replayed"),
+            ("GET", "/a b", "a", "b", "not a path or a URL"),
+            ("GET", "ftp://a/b", "a", "b", "not a URL of HTTP"),
+            ("GET", "data:text/html,x", "a", "b", "not a path or a URL"),
+            ("GET", "", "a", "b", "not a path or a URL"),
+            ("GET", "/", "a b", "b", "not a header name"),
             (
                 "GET",
                 "/",

@@ -1,11 +1,11 @@
 //! The thread that reads recordings, and what it has found in them.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::terminal;
 use parity_mirror::replay::{Format, Recorded, Source, SourceError};
 use parity_schemas::visible::visible;
@@ -35,6 +35,8 @@ pub(super) struct Read {
     /// Bytes of the recordings, if all are files, and how many were read.
     pub(super) total: AtomicU64,
     pub(super) bytes: AtomicU64,
+    /// All that is wanted was read and taken.
+    is_complete: AtomicBool,
 }
 
 /// What was read in the end.
@@ -72,7 +74,10 @@ impl Reading {
             .spawn({
                 let read = Arc::clone(&read);
                 move || {
-                    read_all(sources, &wanted, &sender, &read);
+                    let is_complete = read_all(sources, &wanted, &sender, &read);
+                    // Before the sender is dropped, which ends the replay.
+                    read.is_complete.store(is_complete, Ordering::Release);
+                    drop(sender);
                 }
             })
             .context("cannot start the thread that reads the recording")?;
@@ -88,6 +93,10 @@ impl Reading {
     /// process.
     pub(super) fn finish(self, interrupted: bool) -> Result<Found> {
         if !interrupted {
+            if !self.read.is_complete.load(Ordering::Acquire) {
+                // The thread may wait for standard input.
+                bail!("the replay ended before the recording; the log says why");
+            }
             let ended = self.thread.join();
             ended.map_err(|_| {
                 anyhow!("the thread that reads the recording ended by a panic; the log has it")
@@ -108,7 +117,13 @@ impl Reading {
     }
 }
 
-fn read_all(sources: Vec<Source>, wanted: &Wanted, sender: &mpsc::Sender<Recorded>, read: &Read) {
+/// Returns whether all that is wanted was taken.
+fn read_all(
+    sources: Vec<Source>,
+    wanted: &Wanted,
+    sender: &mpsc::Sender<Recorded>,
+    read: &Read,
+) -> bool {
     let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed) + 1;
     let mut hosts: Vec<String> = wanted
         .hosts
@@ -149,12 +164,13 @@ fn read_all(sources: Vec<Source>, wanted: &Wanted, sender: &mpsc::Sender<Recorde
             }
             // Fails when the replay has ended before the recording.
             if sender.blocking_send(recorded).is_err() {
-                return;
+                return false;
             }
             let count = add(&read.requests);
             if wanted.limit.is_some_and(|limit| count >= limit.get()) {
-                return;
+                return true;
             }
         }
     }
+    true
 }

@@ -242,7 +242,7 @@ fn by_format(format: &LogFormat, line: &[u8]) -> Result<Told, Why> {
     let mut told = Told::default();
     let mut rest = line;
     let mut pieces = format.0.iter().peekable();
-    let other = || malformed("not a line of this log's format", line);
+    let other = || malformed("not a line of this log's format");
     while let Some(piece) = pieces.next() {
         match piece {
             Piece::Literal(text) => rest = rest.strip_prefix(text.as_bytes()).ok_or_else(other)?,
@@ -294,7 +294,7 @@ impl Told {
     fn request(&mut self, line: &[u8]) -> Result<(), Why> {
         let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
         let ([method, target, _] | [method, target]) = *words else {
-            return Err(malformed("not a request line", line));
+            return Err(malformed("not a request line"));
         };
         self.method = method.to_vec();
         self.target = target.to_vec();
@@ -349,7 +349,7 @@ fn by_load_balancer(line: &[u8]) -> Result<Told, Why> {
     let words = quoted(line);
     let word = |place: usize| words.get(place).copied().unwrap_or_default();
     if words.len() <= place::USER_AGENT {
-        return Err(malformed("not a line of a load balancer's log", line));
+        return Err(malformed("not a line of a load balancer's log"));
     }
     let mut told = Told::default();
     told.request(&unescaped(word(place::REQUEST)))?;

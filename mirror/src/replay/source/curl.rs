@@ -193,13 +193,13 @@ impl<R: BufRead> Curl<R> {
     /// Reads a whole command; `None` if it is only a comment.
     fn whole(&self) -> Result<Option<Recorded>, Why> {
         let Ok(text) = std::str::from_utf8(&self.command) else {
-            return Err(malformed("not UTF-8", &self.command));
+            return Err(malformed("not UTF-8"));
         };
         match split(text) {
             Ok(Split::Open) => Err(Why::CutOff),
             Ok(Split::Words(words)) if words.is_empty() => Ok(None),
             Ok(Split::Words(words)) => recorded(&words, self.of.directory().as_deref()).map(Some),
-            Err(what) => Err(malformed(what, text.as_bytes())),
+            Err(what) => Err(malformed(what)),
         }
     }
 }
@@ -222,12 +222,7 @@ fn recorded(words: &[String], base: Option<&Path>) -> Result<Recorded, Why> {
     let mut words = words.iter().map(String::as_str);
     match words.next() {
         Some("curl") => {}
-        other => {
-            return Err(malformed(
-                "not a curl command",
-                other.unwrap_or_default().as_bytes(),
-            ));
-        }
+        _ => return Err(malformed("not a curl command")),
     }
     let mut command = Command::default();
     while let Some(word) = words.next() {
@@ -246,7 +241,9 @@ fn recorded(words: &[String], base: Option<&Path>) -> Result<Recorded, Why> {
             while let Some(letter) = letters.next() {
                 let name = SHORT.iter().find(|(short, _)| *short == letter);
                 let (_, name) = name.ok_or_else(|| {
-                    malformed("an option of curl that is not known here", word.as_bytes())
+                    Why::Malformed(format!(
+                        "`-{letter}` is an option of curl that is not known here"
+                    ))
                 })?;
                 let rest = letters.as_str();
                 let mut used = false;
@@ -275,10 +272,9 @@ fn recorded(words: &[String], base: Option<&Path>) -> Result<Recorded, Why> {
 
 impl Command {
     fn url(&mut self, url: &str) -> Result<(), Why> {
-        if let Some(first) = &self.url {
+        if self.url.is_some() {
             return Err(malformed(
                 "a second URL, which would be another request than that for the first",
-                first.as_bytes(),
             ));
         }
         // curl adds the scheme.
@@ -305,17 +301,17 @@ impl Command {
             )),
             name if FLAGS.contains(&name) => {}
             name if VALUES.contains(&name) || SENT.contains(&name) => {
-                let value = value()
-                    .ok_or_else(|| malformed("an option without its value", name.as_bytes()))?;
+                let value = value().ok_or_else(|| {
+                    Why::Malformed(format!("the option {name} of curl without its value"))
+                })?;
                 if SENT.contains(&name) {
                     self.sent(name, value, base)?;
                 }
             }
             name => {
-                return Err(malformed(
-                    "an option of curl that is not known here",
-                    name.as_bytes(),
-                ));
+                return Err(Why::Malformed(format!(
+                    "`{name}` is an option of curl that is not known here"
+                )));
             }
         }
         Ok(())
@@ -343,7 +339,7 @@ impl Command {
                 // `-H 'x;'` is a header without a value.
                 None => match value.strip_suffix(';') {
                     Some(name) => self.headers.push(header(name, String::new())),
-                    None => return Err(malformed("not a header", value.as_bytes())),
+                    None => return Err(malformed("not a header")),
                 },
             },
             "--json" => {
@@ -411,10 +407,7 @@ impl Command {
         if !self.form.is_empty() {
             for (name, text) in &self.form {
                 if text.contains(BOUNDARY) || name.contains(['"', '\r', '\n']) {
-                    return Err(malformed(
-                        "a part of a form that cannot be written",
-                        name.as_bytes(),
-                    ));
+                    return Err(malformed("a part of a form that cannot be written"));
                 }
                 let part = format!(
                     "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n"

@@ -1,4 +1,4 @@
-//! GoReplay's `.gor` files files: for each message a line `TYPE ID TIME [LATENCY]`, the message as HTTP/1 wrote it, and a line with
+//! GoReplay's `.gor` files: for each message a line `TYPE ID TIME [LATENCY]`, the message as HTTP/1 wrote it, and a line with
 //! three monkeys.
 //!
 //! Messages of type 1 are requests. One of type 2 is the answer of the service of then, by the ID of its request, some messages
@@ -15,7 +15,7 @@ use parity_schemas::time::Timestamp;
 use super::http1;
 use super::lines::Lines;
 use super::{MAX_RECORD, SourceError, Where};
-use crate::replay::recorded::{Recorded, Unreadable, Why, malformed};
+use crate::replay::recorded::{Recorded, Unreadable, Why, believed, malformed};
 
 /// The line between two messages.
 const SEPARATOR: &[u8] = "🐵🙈🙉".as_bytes();
@@ -163,10 +163,7 @@ impl<R: BufRead> GoReplay<R> {
             this.push(Box::default(), Err(unreadable));
         };
         let Some(header) = header(first) else {
-            return refused(
-                self,
-                malformed("not the header of a GoReplay message", first),
-            );
+            return refused(self, malformed("not the header of a GoReplay message"));
         };
         if is_too_large && header.kind == b'1' {
             return refused(self, Why::TooLarge { limit: MAX_RECORD });
@@ -205,7 +202,7 @@ impl<R: BufRead> GoReplay<R> {
         if let Ok(recorded) = &mut waiting.what {
             let answer = http1::answer(message, &recorded.request.method);
             recorded.answer = answer.map(|mut answer: Capture| {
-                answer.elapsed = header.latency.unwrap_or_default();
+                answer.elapsed = believed(header.latency.unwrap_or_default());
                 answer.head_elapsed = answer.elapsed;
                 answer
             });

@@ -12,15 +12,17 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::Method;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use parity_schemas::exchange::Capture;
-use parity_schemas::fields::FieldValue;
+use parity_schemas::fields::{FieldLines, FieldValue};
+use parity_schemas::framing::agreed_length;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
 use super::elements::Elements;
 use super::{MAX_RECORD, SourceError, Where};
-use crate::replay::recorded::{Pieces, Recorded, Why, fields};
+use crate::replay::recorded::{Pieces, Recorded, Why, believed, fields, not_json};
 
 /// The name of the only session.
 const SESSION: &str = "har";
@@ -105,6 +107,7 @@ struct Param<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct HarResponse<'a> {
     #[serde(default)]
     status: f64,
@@ -112,6 +115,7 @@ struct HarResponse<'a> {
     headers: Vec<Pair<'a>>,
     #[serde(borrow)]
     content: Option<Content<'a>>,
+    body_size: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -172,8 +176,8 @@ impl<R: BufRead> Har<R> {
 }
 
 fn entry(text: &[u8]) -> Result<Recorded, Why> {
-    let entry: Entry<'_> = serde_json::from_slice(text)
-        .map_err(|error| Why::Malformed(format!("not an entry of HAR: {error}")))?;
+    let entry: Entry<'_> =
+        serde_json::from_slice(text).map_err(|error| not_json("not an entry of HAR", &error))?;
     let asked = &entry.request;
     let (request, host) = Pieces {
         method: asked.method.as_bytes(),
@@ -184,12 +188,16 @@ fn entry(text: &[u8]) -> Result<Recorded, Why> {
     }
     .request()?;
     let time = entry.started_date_time.as_deref();
-    let answer = entry.response.as_ref().and_then(answer).map(|mut answer| {
-        let micros = entry.time.filter(|millis| *millis > 0.0).unwrap_or(0.0) * 1_000.0;
-        answer.elapsed = Duration::from_micros(micros as u64);
-        answer.head_elapsed = answer.elapsed;
-        answer
-    });
+    let answer = entry
+        .response
+        .as_ref()
+        .and_then(|response| answer(response, &request.method))
+        .map(|mut answer| {
+            let micros = entry.time.filter(|millis| *millis > 0.0).unwrap_or(0.0) * 1_000.0;
+            answer.elapsed = believed(Duration::from_micros(micros as u64));
+            answer.head_elapsed = answer.elapsed;
+            answer
+        });
     Ok(Recorded {
         place: Where::default().place(0),
         time: time.and_then(|time| time.parse::<Timestamp>().ok()),
@@ -259,7 +267,7 @@ fn as_in_forms(text: &str) -> String {
 }
 
 /// The answer, if its bytes can be known.
-fn answer(response: &HarResponse<'_>) -> Option<Capture> {
+fn answer(response: &HarResponse<'_>, method: &Method) -> Option<Capture> {
     // 0 is a request that was blocked or had no answer.
     let status = response.status as u16;
     if !(200..600).contains(&status) {
@@ -282,7 +290,10 @@ fn answer(response: &HarResponse<'_>) -> Option<Capture> {
         {
             return None;
         }
-        (None, _) => Vec::new(),
+        (None, _) if *method == Method::HEAD || matches!(status, 204 | 304) => Vec::new(),
+        // A body that was not kept looks like this, too, unless something says that there was none.
+        (None, _) if is_empty(response, &headers) => Vec::new(),
+        (None, _) => return None,
     };
     let dropped = [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING];
     let (_, headers) = headers.partition(|name| dropped.contains(name));
@@ -296,8 +307,18 @@ fn answer(response: &HarResponse<'_>) -> Option<Capture> {
     })
 }
 
+/// Whether an answer is known to have had no body.
+fn is_empty(response: &HarResponse<'_>, headers: &FieldLines) -> bool {
+    let size = response.content.as_ref().and_then(|content| content.size);
+    let lengths = headers.get_all(&CONTENT_LENGTH).map(FieldValue::as_bytes);
+    match agreed_length(lengths) {
+        Some(length) => length == 0,
+        None => !headers.contains(&CONTENT_LENGTH) && size.or(response.body_size) == Some(0.0),
+    }
+}
+
 /// Whether a text of these fields was UTF-8: it is, if they name no other charset.
-fn is_utf8(headers: &parity_schemas::fields::FieldLines) -> bool {
+fn is_utf8(headers: &FieldLines) -> bool {
     let kind = headers.get(&CONTENT_TYPE).map(FieldValue::lossy);
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
     match kind.split_once("charset=") {

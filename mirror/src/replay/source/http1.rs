@@ -11,7 +11,7 @@ use parity_schemas::exchange::{Capture, Request};
 use parity_schemas::fields::{FieldLines, FieldValue};
 use parity_schemas::framing::{agreed_length, has_unknown_coding, unchunk};
 
-use crate::replay::recorded::{MAX_FIELDS, Pieces, Why, fields, malformed};
+use crate::replay::recorded::{MAX_FIELDS, Pieces, Why, fields};
 
 /// Reads a request, and tells the host that it was for.
 pub(super) fn request(message: &[u8]) -> Result<(Request, Option<Box<str>>), Why> {
@@ -21,9 +21,8 @@ pub(super) fn request(message: &[u8]) -> Result<(Request, Option<Box<str>>), Why
         Ok(Status::Complete(read)) => read,
         Ok(Status::Partial) => return Err(Why::CutOff),
         Err(error) => {
-            let first = message.split(|byte| *byte == b'\n').next();
             let what = format!("not a request of HTTP/1 ({error})");
-            return Err(malformed(&what, first.unwrap_or_default().trim_ascii()));
+            return Err(Why::Malformed(what));
         }
     };
     let rest = message.get(read..).unwrap_or_default();

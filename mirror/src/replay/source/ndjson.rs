@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::lines::Lines;
 use super::{MAX_RECORD, SourceError, Where};
-use crate::replay::recorded::{Pieces, Recorded, Why, fields, malformed};
+use crate::replay::recorded::{Pieces, Recorded, Why, believed, fields, malformed, not_json};
 
 /// Reads such a file.
 pub(super) struct Ndjson<R> {
@@ -96,10 +96,9 @@ impl<R: BufRead> Ndjson<R> {
 }
 
 fn line(text: &[u8]) -> Result<Recorded, Why> {
-    let wrong =
-        |error: serde_json::Error| Why::Malformed(format!("not a recorded request: {error}"));
+    let wrong = |error: serde_json::Error| not_json("not a recorded request", &error);
     if !text.starts_with(b"{") {
-        return Err(malformed("not a recorded request", text));
+        return Err(malformed("not a recorded request"));
     }
     let kind: Kind<'_> = serde_json::from_slice(text).map_err(wrong)?;
     match kind.schema.as_deref() {
@@ -107,7 +106,7 @@ fn line(text: &[u8]) -> Result<Recorded, Why> {
         Some(schema) if schema.starts_with("parity.exchange/") => {
             Err(Why::Newer(schema.to_owned()))
         }
-        Some(schema) => Err(malformed("not a schema of recordings", schema.as_bytes())),
+        Some(_) => Err(malformed("its `schema` is not that of recordings")),
         None => vegeta(&serde_json::from_slice(text).map_err(wrong)?),
     }
 }
@@ -124,7 +123,9 @@ fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
         client: None,
     }
     .request()?;
-    let answer = line.response.as_ref().map(answer).transpose()?;
+    let answer = line.response.as_ref();
+    let answer = answer.filter(|answer| line.method == "HEAD" || !lacks_its_body(answer));
+    let answer = answer.map(self::answer).transpose()?;
     Ok(Recorded {
         place: Where::default().place(0),
         time: Some(line.time),
@@ -135,10 +136,19 @@ fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
     })
 }
 
+/// Whether a body is announced and not there: it was not recorded.
+fn lacks_its_body(response: &RecordedResponse) -> bool {
+    let is_there = response.body.text.is_some() || response.body.base64.is_some();
+    let mut headers = response.headers.iter();
+    let has_length = headers
+        .any(|(name, value)| name.eq_ignore_ascii_case("content-length") && value.trim() != "0");
+    !is_there && has_length && !matches!(response.status, 204 | 304)
+}
+
 fn answer(response: &RecordedResponse) -> Result<Capture, Why> {
     let headers = response.headers.iter();
     let headers = headers.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-    let elapsed = Duration::from_micros(response.elapsed_us);
+    let elapsed = believed(Duration::from_micros(response.elapsed_us));
     Ok(Capture {
         status: response.status,
         headers: fields(headers)?,
@@ -160,7 +170,7 @@ fn body(body: &RecordedBody) -> Result<Vec<u8>, Why> {
 
 fn decoded(base64: &str) -> Result<Vec<u8>, Why> {
     let decoded = STANDARD.decode(base64.as_bytes());
-    decoded.map_err(|_| malformed("not base64", base64.as_bytes()))
+    decoded.map_err(|_| malformed("its body is not base64"))
 }
 
 fn vegeta(target: &Target<'_>) -> Result<Recorded, Why> {
