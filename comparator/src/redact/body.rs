@@ -72,7 +72,7 @@ enum ParsedBody {
     Documents(Vec<Vec<u8>>, Content),
     /// JSON documents made from YAML in which one value may occur under several names.
     Aliased(Vec<Vec<u8>>),
-    /// XML that is compared as data: redacted as text, and what that text says.
+    /// XML that is compared as data: redacted as text, and what it says by its structure.
     Xml(String, xml::Document),
     /// The same for a table; whether its columns have a declared name.
     Csv(String, csv::Table, bool),
@@ -86,14 +86,6 @@ impl ParsedBody {
             Self::Documents(documents, _) | Self::Aliased(documents) => documents.len() == 1,
             Self::Xml(..) | Self::Csv(..) | Self::Redacted(_) => true,
         }
-    }
-
-    /// Whether it is recorded as a text, in which only names say what is secret.
-    fn is_text(&self) -> bool {
-        matches!(
-            self,
-            Self::Xml(..) | Self::Csv(..) | Self::Redacted(RedactedBody::Text(_))
-        )
     }
 
     fn yaml(text: &str, documents: Vec<Vec<u8>>) -> Self {
@@ -132,10 +124,6 @@ impl Redactor {
             } else {
                 as_documents(read, &scope.renamed_in_rows(&self.rules))
             };
-            let one =
-                self.without_masked(one, &exchange.legacy.headers, &exchange.legacy.body, scope);
-            let candidate = &exchange.candidate;
-            let two = self.without_masked(two, &candidate.headers, &candidate.body, scope);
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
             let single = one.is_single() && two.is_single();
@@ -149,7 +137,6 @@ impl Redactor {
         let request = if sampled {
             let request = &exchange.request;
             let read = self.read(&request.headers, &request.body, scope);
-            let read = self.without_masked(read, &request.headers, &request.body, scope);
             let single = read.is_single();
             self.finished(read, single, scope)
         } else {
@@ -163,21 +150,20 @@ impl Redactor {
         }
     }
 
-    /// The same body; if it is recorded as a text, also without what rules make secret by its place or by another name.
-    fn without_masked(
+    /// A text that is redacted wherever secret names stand in it, and what it says by its structure, in which rules lead to
+    /// places.
+    fn shown_and_parsed<T>(
         &self,
-        read: ParsedBody,
-        headers: &FieldLines,
-        body: &Body,
-        scope: &Scope,
-    ) -> ParsedBody {
-        if !read.is_text() {
-            return read;
-        }
-        match self.for_text(scope) {
-            Some(redactor) => redactor.read(headers, body, scope),
-            None => read,
-        }
+        claim: &Claim,
+        text: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<(String, Option<T>)> {
+        let shown = self.structured(claim, text)?;
+        let parsed = match self.for_places() {
+            Some(redactor) => parse(&redactor.structured(claim, text)?),
+            None => parse(&shown),
+        };
+        Some((shown, parsed))
     }
 
     fn finished(&self, read: ParsedBody, single: bool, scope: &Scope) -> RedactedBody {
@@ -295,18 +281,17 @@ impl Redactor {
             }
             Claim::Form => hidden(HideReason::Invalid("form")),
             Claim::Unsupported => hidden(HideReason::Unsupported),
-            Claim::Xml => match self.structured(claim, plain) {
-                Some(shown) => match xml::parse(&shown, MAX_DEPTH) {
-                    Ok(document) => ParsedBody::Xml(shown, document),
-                    Err(_) => ParsedBody::Redacted(RedactedBody::Text(shown)),
-                },
-                None => hidden(self.invalid(claim)),
-            },
-            Claim::Csv(named) => match self.structured(claim, plain) {
-                Some(shown) => match csv::parse(&shown) {
-                    Some(table) => ParsedBody::Csv(shown, table, *named),
-                    None => ParsedBody::Redacted(RedactedBody::Text(shown)),
-                },
+            Claim::Xml => {
+                let parse = |shown: &str| xml::parse(shown, MAX_DEPTH).ok();
+                match self.shown_and_parsed(claim, plain, parse) {
+                    Some((shown, Some(document))) => ParsedBody::Xml(shown, document),
+                    Some((shown, None)) => ParsedBody::Redacted(RedactedBody::Text(shown)),
+                    None => hidden(self.invalid(claim)),
+                }
+            }
+            Claim::Csv(named) => match self.shown_and_parsed(claim, plain, csv::parse) {
+                Some((shown, Some(table))) => ParsedBody::Csv(shown, table, *named),
+                Some((shown, None)) => ParsedBody::Redacted(RedactedBody::Text(shown)),
                 None => hidden(self.invalid(claim)),
             },
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {

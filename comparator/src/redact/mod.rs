@@ -149,14 +149,16 @@ impl Redactor {
     ) -> (Vec<Group>, Mismatch) {
         let route = exchange.route.label();
         let scope = self.rules.scope(Some(route), exchange.time);
+        let by_rules = self.for_exchange(&scope);
+        let this = by_rules.as_ref().unwrap_or(self);
         let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
-        let doubtful = self.are_names_in_doubt(exchange);
+        let doubtful = this.are_names_in_doubt(exchange);
         let groups = fingerprint::groups(
             route,
             legacy.status,
             candidate.status,
             &comparison.findings,
-            |finding| self.pattern(finding, doubtful, &scope),
+            |finding| this.pattern(finding, doubtful, &scope),
         );
         let keep_sample = keep_sample(&groups);
         let mut fingerprints: Vec<String> = Vec::new();
@@ -165,7 +167,7 @@ impl Redactor {
                 fingerprints.push(group.fingerprint.clone());
             }
         }
-        let bodies = self.bodies(exchange, comparison, keep_sample, doubtful, &scope);
+        let bodies = this.bodies(exchange, comparison, keep_sample, doubtful, &scope);
         let micros =
             |elapsed: std::time::Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
         let mismatch = Mismatch {
@@ -175,10 +177,10 @@ impl Redactor {
             instance: context.instance.to_owned(),
             route: route.to_owned(),
             method: address::method(&exchange.request.method).to_owned(),
-            path: self.path(exchange.request.path()),
-            query: self.query(exchange.request.query()),
+            path: this.path(exchange.request.path()),
+            query: this.query(exchange.request.query()),
             fingerprints,
-            findings: self.findings(comparison, &groups, &bodies, &scope),
+            findings: this.findings(comparison, &groups, &bodies, &scope),
             findings_cut: comparison.findings_cut,
             tolerated: not_compared(comparison)
                 .into_iter()
@@ -186,7 +188,7 @@ impl Redactor {
                     comparison
                         .tolerated
                         .iter()
-                        .map(|tolerated| self.tolerated(tolerated, bodies.doubtful, &scope)),
+                        .map(|tolerated| this.tolerated(tolerated, bodies.doubtful, &scope)),
                 )
                 .take(TOLERATED)
                 .collect(),
@@ -196,7 +198,7 @@ impl Redactor {
             candidate_us: micros(candidate.elapsed),
             trace_id: exchange.request.trace_id().unwrap_or_default().to_owned(),
             class: MismatchClass::Unconfirmed,
-            sample: keep_sample.then(|| self.sample(exchange, &bodies, &scope)),
+            sample: keep_sample.then(|| this.sample(exchange, &bodies, &scope)),
         };
         (groups, mismatch)
     }

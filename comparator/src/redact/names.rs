@@ -57,21 +57,37 @@ impl SecretNames {
     fn is_whole(&self, name: &str) -> bool {
         // In XML a prefix, which says nothing, may stand before it.
         let local = name.rsplit([':', '@']).next().unwrap_or(name);
-        !self.whole.is_empty()
+        self.has_whole()
             && [name, local]
                 .iter()
                 .any(|name| self.whole.contains(&joined(name)))
     }
 
+    /// Whether there are names that hide nothing but what is called exactly so.
+    pub(super) fn has_whole(&self) -> bool {
+        !self.whole.is_empty()
+    }
+
     pub(super) fn contains(&self, name: &str) -> bool {
+        self.contains_anywhere(name)
+            || (self.has_whole() && {
+                let bare = name.rsplit_once("''").map_or(name, |(_, rest)| rest);
+                [name, bare]
+                    .iter()
+                    .any(|name| self.is_whole(&encoded::name(name)))
+            })
+    }
+
+    /// The same without the names that rules make secret, which are so at some places.
+    pub(super) fn contains_anywhere(&self, name: &str) -> bool {
         // `UTF-8''name` (RFC 5987).
         if let Some((_, rest)) = name.rsplit_once("''")
-            && self.contains(rest)
+            && self.contains_anywhere(rest)
         {
             return true;
         }
         let name = &*encoded::name(name);
-        if is_secret_name(name) || self.is_whole(name) {
+        if is_secret_name(name) {
             return true;
         }
         if self.own.is_empty() {

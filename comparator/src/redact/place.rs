@@ -121,7 +121,7 @@ impl Place {
         let mut place = self.step(names, key.parse().ok(), content, redactor, scope);
         place.of_sessions = names.iter().any(|name| sessions::are_named(name));
         place.secret |= hidden_header
-            || (!ours && names.iter().any(|name| redactor.secret_names.contains(name)))
+            || (!ours && names.iter().any(|name| redactor.is_secret_at_its_place(name, scope)))
             // A form field's name that is not UTF-8: its reader may see a secret name.
             || key.contains(char::REPLACEMENT_CHARACTER);
         place

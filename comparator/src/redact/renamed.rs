@@ -20,7 +20,7 @@ pub(super) fn names<'a>(own: &'a str, renames: &[&'a Rename]) -> Names<'a> {
     while let Some(name) = names.get(at).copied() {
         for rename in renames {
             for (one, other) in [(&rename.from, &rename.to), (&rename.to, &rename.from)] {
-                if **one == *name && !names.contains(&&**other) {
+                if is_same(one, name) && !names.contains(&&**other) {
                     names.push(other);
                 }
             }
@@ -28,6 +28,12 @@ pub(super) fn names<'a>(own: &'a str, renames: &[&'a Rename]) -> Names<'a> {
         at += 1;
     }
     names
+}
+
+/// Whether two names differ in nothing but the case of letters. For hiding this is one name, although rules are exact.
+fn is_same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+        || (!one.is_ascii() && one.to_lowercase() == other.to_lowercase())
 }
 
 impl Redactor {
@@ -48,9 +54,25 @@ impl Redactor {
         names(path, &renames)
     }
 
-    /// For a body that is recorded as a text, in which there are no places: the same redactor, to which the names that masks end
-    /// with, and the other names of secret fields, are secret wherever they stand. `None` if there are none.
-    pub(super) fn for_text(&self, scope: &Scope) -> Option<Self> {
+    /// Whether the name of a member makes its value secret. Where rules lead, they say themselves what their names mean, and
+    /// only there; no rule leads into a text.
+    pub(super) fn is_secret_at_its_place(&self, name: &str, scope: &Scope) -> bool {
+        if scope.hiding.is_empty() {
+            self.secret_names.contains(name)
+        } else {
+            self.secret_names.contains_anywhere(name)
+        }
+    }
+
+    /// For what has a structure in which rules lead to places: the same redactor, without the names that rules make secret.
+    /// `None` if there are none.
+    pub(super) fn for_places(&self) -> Option<Self> {
+        (self.secret_names.has_whole()).then(|| self.with_whole(&[]))
+    }
+
+    /// For one exchange. In texts there are no places, be they bodies, strings within them, or fields: there the names that masks
+    /// end with, and the other names of secret fields, are secret wherever they stand. `None` if there are none.
+    pub(super) fn for_exchange(&self, scope: &Scope) -> Option<Self> {
         let masks = scope.masks.iter().map(|rule| self.rules.get(*rule));
         let masked = masks.filter(|rule| rule.part == Part::Body);
         let mut secret: Vec<&str> = masked.filter_map(|rule| rule.pattern.last_name()).collect();
@@ -83,13 +105,17 @@ impl Redactor {
         if secret.is_empty() {
             return None;
         }
-        Some(Self {
+        Some(self.with_whole(&secret))
+    }
+
+    fn with_whole(&self, names: &[&str]) -> Self {
+        Self {
             keep_headers: self.keep_headers.clone(),
             keep_query: self.keep_query.clone(),
-            secret_names: self.secret_names.with_whole(&secret),
+            secret_names: self.secret_names.with_whole(names),
             text: self.text,
             mac: self.mac.clone(),
             rules: self.rules.clone(),
-        })
+        }
     }
 }

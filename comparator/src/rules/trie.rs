@@ -67,6 +67,11 @@ impl Reach {
         }
     }
 
+    /// Whether no rule is among them.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.0.is_empty()
+    }
+
     fn leads(&self, node: u32) -> bool {
         self.nodes.contains(node as usize)
     }

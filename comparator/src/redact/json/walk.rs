@@ -21,7 +21,8 @@ use crate::redact::{Redactor, cards};
 use crate::rules::Scope;
 
 impl Redactor {
-    /// Redacts a string that holds JSON; `None` if it does not. `mask` rules do not lead into strings.
+    /// Redacts a string that holds JSON; `None` if it does not. The places of rules do not lead into
+    /// strings, but the names that they make secret are so there.
     pub(in crate::redact) fn nested_json(&self, text: &str, depth: usize) -> Option<String> {
         self.nested_in_context(text, depth, Context::default())
     }
