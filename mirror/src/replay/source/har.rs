@@ -282,7 +282,6 @@ fn answer(response: &HarResponse<'_>, method: &Method) -> Option<Capture> {
         (Some(text), None | Some("")) if text.is_ascii() || is_utf8(&headers) => {
             text.as_bytes().to_vec()
         }
-        (Some(_), _) => return None,
         (None, _)
             if content
                 .and_then(|content| content.size)
@@ -293,7 +292,7 @@ fn answer(response: &HarResponse<'_>, method: &Method) -> Option<Capture> {
         (None, _) if *method == Method::HEAD || matches!(status, 204 | 304) => Vec::new(),
         // A body that was not kept looks like this, too, unless something says that there was none.
         (None, _) if is_empty(response, &headers) => Vec::new(),
-        (None, _) => return None,
+        (Some(_) | None, _) => return None,
     };
     let dropped = [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING];
     let (_, headers) = headers.partition(|name| dropped.contains(name));
