@@ -15,6 +15,8 @@
 
 mod pair;
 mod parse;
+mod renamed;
+mod shapes;
 mod tree;
 
 pub(crate) use pair::as_json;

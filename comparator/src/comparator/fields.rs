@@ -134,7 +134,8 @@ impl Counting<'_> {
             }
             Some(BodyKind::Xml) => {
                 let document = text.and_then(|text| xml::parse(text, depth).ok());
-                let json = document.map(|document| xml::as_json([&document, &document], limit));
+                let json =
+                    document.map(|document| xml::as_json([&document, &document], None, limit));
                 json.and_then(|[one, _]| one.ok()).map(Cow::Owned)
             }
             Some(BodyKind::Csv) => {

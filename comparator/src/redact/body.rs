@@ -26,7 +26,7 @@ use crate::form;
 use crate::limits::{DECODED_BYTES, MAX_DEPTH};
 use crate::media;
 use crate::notation::index::{Index, Layout, without_separators};
-use crate::rules::Scope;
+use crate::rules::{Renames, Rules, Scope};
 use crate::{decode, grpc, multipart, xml, yaml};
 
 /// Longest body that is parsed for the record; useful values of `limits.body` are far below.
@@ -122,7 +122,7 @@ impl Redactor {
             let [one, two] = if by_line {
                 read
             } else {
-                as_documents(read, &scope.renamed_in_rows(&self.rules))
+                as_documents(read, &self.rules, scope)
             };
             // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
             // comparison.
@@ -398,10 +398,10 @@ impl Redactor {
 
 /// Two answers in XML, or two tables, as the JSON that the comparison made of them, so that the paths of findings lead to
 /// values. One of them beside anything else was compared as text.
-fn as_documents(read: [ParsedBody; 2], renamed: &[(u16, csv::Renamed<'_>)]) -> [ParsedBody; 2] {
+fn as_documents(read: [ParsedBody; 2], rules: &Rules, scope: &Scope) -> [ParsedBody; 2] {
     let json = match &read {
         [ParsedBody::Xml(_, one), ParsedBody::Xml(_, two)] => {
-            match xml::as_json([one, two], MAX_BODY_BYTES) {
+            match xml::as_json([one, two], Renames::of(rules, scope), MAX_BODY_BYTES) {
                 [Ok(one), Ok(two)] => Some([one, two]),
                 _ => None,
             }
@@ -410,6 +410,7 @@ fn as_documents(read: [ParsedBody; 2], renamed: &[(u16, csv::Renamed<'_>)]) -> [
             ParsedBody::Csv(_, one, named),
             ParsedBody::Csv(_, two, also),
         ] => {
+            let renamed = scope.renamed_in_rows(rules);
             let renamed: Vec<_> = renamed.iter().map(|(_, names)| *names).collect();
             csv::as_json([one, two], *named && *also, &renamed)
         }

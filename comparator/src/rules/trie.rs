@@ -257,6 +257,20 @@ impl Trie {
             self.enter(any, reach, nodes, from);
         }
     }
+
+    /// Adds the nodes that any element of an array leads to from `node`, whatever its index.
+    pub(crate) fn step_any_index(
+        &self,
+        node: u32,
+        reach: &Reach,
+        nodes: &mut Vec<u32>,
+        from: usize,
+    ) {
+        self.step_index(node, None, reach, nodes, from);
+        for known in &self.nodes[node as usize].indices {
+            self.enter(known.node, reach, nodes, from);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 use parity_schemas::verdict::Reason;
 
+use super::shapes::Shapes;
 use super::tree::{Bindings, Bound, Content, Document, Element, NO_NAMESPACE, XSI_NAMESPACE};
 use crate::notation::string;
+use crate::rules::Renames;
 
 /// A document may take this many times its own size as JSON; namespaces and orders that are written out may make it
 /// larger, and nothing that people write comes near.
@@ -27,17 +29,23 @@ const KNOWN_PREFIXES: [(&str, &str); 3] = [
     ("xsi", XSI_NAMESPACE),
     ("xlink", "http://www.w3.org/1999/xlink"),
 ];
-/// The path of the root's shape.
-const ROOT: usize = 0;
 
-/// The documents as JSON texts of at most `limit` bytes each.
-pub(crate) fn as_json(documents: [&Document; 2], limit: usize) -> [Result<Vec<u8>, Reason>; 2] {
+/// The documents as JSON texts of at most `limit` bytes each. Elements that rules rename take one form under both names.
+pub(crate) fn as_json(
+    documents: [&Document; 2],
+    renames: Option<Renames<'_>>,
+    limit: usize,
+) -> [Result<Vec<u8>, Reason>; 2] {
     let mut shapes = Shapes::default();
     let roots = documents.map(|document| shapes.at(None, &document.root.name));
     let shared = shared_numbers(documents);
     for ((document, root), shared) in documents.iter().zip(roots).zip(&shared) {
         shapes.learn(&document.root, root, NO_NAMESPACE, shared);
     }
+    if let Some(renames) = renames {
+        shapes.join_renamed(renames);
+    }
+    let roots = documents.map(|document| shapes.known(None, &document.root.name));
     if roots[0] == roots[1] {
         shapes.learn_orders([&documents[0].root, &documents[1].root], roots[0]);
     }
@@ -85,143 +93,6 @@ fn shared_numbers(documents: [&Document; 2]) -> [Vec<usize>; 2] {
         });
         names.collect()
     })
-}
-
-/// What is known of the namespace of the elements of one path.
-#[derive(Default, PartialEq)]
-enum Namespace {
-    #[default]
-    Unseen,
-    OfParent,
-    /// By its number in the list that both documents share.
-    Own(Option<usize>),
-}
-
-/// How the elements of one path are written.
-#[derive(Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a fact of its own that an element may add"
-)]
-struct Shape {
-    name: Rc<str>,
-    /// As objects, because one of them has more than text.
-    is_object: bool,
-    /// With their text in its place among their children.
-    is_mixed: bool,
-    /// In a list, because one of them stands beside another.
-    is_repeated: bool,
-    /// With their namespace, because not all have the same. The namespace of one of them beside that of its parent.
-    is_apart: bool,
-    namespace: Namespace,
-    /// One of them has children, so that white space alone is no text.
-    has_children: bool,
-    /// With the order of their children.
-    is_ordered: bool,
-}
-
-/// The shapes of all paths, each known by a number.
-#[derive(Default)]
-struct Shapes {
-    all: Vec<Shape>,
-    /// By the parent's number and the name. The service chooses names, so the hash must not be predictable for it.
-    numbers: HashMap<(Option<usize>, Rc<str>), usize, foldhash::fast::RandomState>,
-}
-
-impl Shapes {
-    fn at(&mut self, parent: Option<usize>, name: &str) -> usize {
-        let name: Rc<str> = name.into();
-        let next = self.all.len();
-        let number = *self
-            .numbers
-            .entry((parent, Rc::clone(&name)))
-            .or_insert(next);
-        if number == next {
-            self.all.push(Shape {
-                name,
-                ..Shape::default()
-            });
-        }
-        number
-    }
-
-    fn known(&self, parent: Option<usize>, name: &str) -> usize {
-        let number = self.numbers.get(&(parent, name.into()));
-        number.copied().unwrap_or(ROOT)
-    }
-
-    /// `shared` are the numbers of the document's namespaces that both documents share.
-    fn learn(&mut self, element: &Element, number: usize, around: usize, shared: &[usize]) {
-        let namespace = if element.namespace == around {
-            Namespace::OfParent
-        } else {
-            Namespace::Own(shared.get(element.namespace).copied())
-        };
-        let shape = &mut self.all[number];
-        shape.is_mixed |= element.is_mixed();
-        shape.has_children |= element.children().next().is_some();
-        shape.is_object |= shape.has_children || !element.attributes.is_empty();
-        match &shape.namespace {
-            Namespace::Unseen => shape.namespace = namespace,
-            other if *other != namespace => {
-                shape.is_apart = true;
-                shape.is_object = true;
-            }
-            _ => {}
-        }
-        let mut seen: HashMap<usize, (), foldhash::fast::FixedState> = HashMap::default();
-        for child in element.children() {
-            let below = self.at(Some(number), &child.name);
-            self.all[below].is_repeated |= seen.insert(below, ()).is_some();
-            self.learn(child, below, element.namespace, shared);
-        }
-    }
-
-    /// Pairs the elements of both documents by name and position, and finds where the order of their children differs.
-    fn learn_orders(&mut self, pair: [&Element; 2], number: usize) {
-        let numbered = pair.map(|element| {
-            let mut counts: HashMap<usize, u32, foldhash::fast::FixedState> = HashMap::default();
-            let mut children: Vec<((usize, u32), &Element)> = Vec::new();
-            for child in element.children() {
-                let below = self.known(Some(number), &child.name);
-                let count = counts.entry(below).or_default();
-                children.push(((below, *count), child));
-                *count += 1;
-            }
-            children
-        });
-        let [legacy, candidate] = &numbered;
-        let places: HashMap<(usize, u32), usize, foldhash::fast::FixedState> = legacy
-            .iter()
-            .enumerate()
-            .map(|(place, (key, _))| (*key, place))
-            .collect();
-        let names = |children: &[((usize, u32), &Element)]| -> Vec<usize> {
-            children.iter().map(|((below, _), _)| *below).collect()
-        };
-        let mut last = None;
-        let mut in_order = true;
-        for (key, child) in candidate {
-            if let Some(place) = places.get(key) {
-                in_order &= last.is_none_or(|last| last < *place);
-                last = Some(*place);
-                if let Some((_, partner)) = legacy.get(*place) {
-                    self.learn_orders([partner, child], key.0);
-                }
-            }
-        }
-        // If all that one has is in the other in the same order, an element is missing, and nothing has moved.
-        let (one, two) = (names(legacy), names(candidate));
-        if !in_order && !is_part(&one, &two) && !is_part(&two, &one) {
-            self.all[number].is_ordered = true;
-        }
-    }
-}
-
-/// Whether a sequence is another one with some of it left out.
-fn is_part(part: &[usize], whole: &[usize]) -> bool {
-    let mut rest = whole.iter();
-    part.iter().all(|wanted| rest.any(|found| found == wanted))
 }
 
 fn namespace_of(namespaces: &[Rc<str>], number: usize) -> &str {
@@ -296,7 +167,8 @@ impl Writer<'_> {
             }
             if shape.is_ordered {
                 self.name("#order", &mut first);
-                let names = element.children().map(|child| child.name.as_str());
+                let shapes = self.shapes;
+                let names = shapes.ordered_names(element, number).into_iter();
                 self.list(names, |writer, name| {
                     string::quote(name, &mut writer.out);
                     writer.within_limit()
@@ -315,19 +187,19 @@ impl Writer<'_> {
         first: &mut bool,
     ) -> Result<(), Reason> {
         // In the order in which the names first occur.
-        let mut names: Vec<(usize, Vec<&Element>)> = Vec::new();
-        let mut places: HashMap<usize, usize, foldhash::fast::FixedState> = HashMap::default();
+        let mut names: Vec<(&str, Vec<&Element>)> = Vec::new();
+        let mut places: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
         for child in element.children() {
-            let below = self.shapes.known(Some(number), &child.name);
-            let place = *places.entry(below).or_insert(names.len());
+            let place = *places.entry(&child.name).or_insert(names.len());
             if place == names.len() {
-                names.push((below, Vec::new()));
+                names.push((&child.name, Vec::new()));
             }
             names[place].1.push(child);
         }
-        for (below, children) in names {
+        for (name, children) in names {
+            let below = self.shapes.known(Some(number), name);
             let shape = &self.shapes.all[below];
-            self.name(&shape.name, first);
+            self.name(name, first);
             if shape.is_repeated {
                 self.list(children.into_iter(), |writer, child| {
                     writer.element(child, below, element.namespace)

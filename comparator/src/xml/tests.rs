@@ -10,7 +10,7 @@ const DEPTH: usize = 8;
 fn pair(legacy: &str, candidate: &str) -> [String; 2] {
     let read = [legacy, candidate]
         .map(|text| parse(text, DEPTH).unwrap_or_else(|error| panic!("{text}: {error:?}")));
-    as_json([&read[0], &read[1]], usize::MAX)
+    as_json([&read[0], &read[1]], None, usize::MAX)
         .map(|json| String::from_utf8(json.expect("short enough")).expect("UTF-8"))
 }
 
@@ -220,7 +220,7 @@ fn a_namespace_is_not_written_out_without_end() {
         "<b x:c=''/>".repeat(10_000)
     );
     let read = parse(&text, DEPTH).expect("well-formed");
-    let json = as_json([&read, &read], usize::MAX);
+    let json = as_json([&read, &read], None, usize::MAX);
     assert_eq!(
         json,
         [Err(Reason::ResponseTooLarge), Err(Reason::ResponseTooLarge)]

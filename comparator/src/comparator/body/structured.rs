@@ -22,7 +22,7 @@ use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::notation::index::{Index, IndexError, Layout, without_separators};
 use crate::part_keys;
-use crate::rules::Scope;
+use crate::rules::{Renames, Scope};
 use crate::xml::{self, XmlError};
 use crate::yaml::{self, YamlError};
 
@@ -232,7 +232,8 @@ impl Structured<'_, '_> {
         });
         let read = match read {
             [Ok(one), Ok(two)] => {
-                let [one, two] = xml::as_json([&one, &two], limit);
+                let renames = Renames::of(self.out.rules, self.scope);
+                let [one, two] = xml::as_json([&one, &two], renames, limit);
                 [one, two].map(|json| json.map(|json| vec![json]).map_err(ReadError::Limit))
             }
             _ if !claimed => return self.json(Layout::Document, false),
