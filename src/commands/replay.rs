@@ -23,7 +23,8 @@ use tokio::sync::mpsc;
 
 use self::progress::Telling;
 use self::reading::{Reading, Wanted};
-use super::{gate, report};
+use super::gate;
+use super::written::Written;
 use crate::cli::ReplayArgs;
 use crate::config::settings::{mirror, recheck};
 use crate::config::{Layers, MirrorSettings};
@@ -44,6 +45,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     if args.asked.is_given() && !args.gate {
         bail!("what the gate demands has no effect without --gate");
     }
+    let config = args.file.config.as_deref();
+    let written = Written::ready(&args.written, args.output, config)?;
     let settings = settings(args)?;
     if args.allow_unsafe {
         terminal::note(unsafe_warning(args.recorded_answers));
@@ -105,7 +108,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     if progress.sent() == 0 {
         bail!("nothing could be replayed");
     }
-    let outcome = conclude(args, &settings, since)?;
+    let outcome = conclude(args, &settings, since, &written)?;
     if args.strict && read.unreadable > 0 {
         terminal::note(&format!(
             "--strict: {} could not be read, so this is an error",
@@ -121,7 +124,12 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
 }
 
 /// The report of what was replayed, or the decision on it.
-fn conclude(args: &ReplayArgs, settings: &MirrorSettings, since: Timestamp) -> Result<ExitCode> {
+fn conclude(
+    args: &ReplayArgs,
+    settings: &MirrorSettings,
+    since: Timestamp,
+    written: &Written,
+) -> Result<ExitCode> {
     let mut question: Question = args.asked.question().clone();
     question.selection = Selection {
         migration: Some(settings.identity.migration.clone()),
@@ -131,17 +139,10 @@ fn conclude(args: &ReplayArgs, settings: &MirrorSettings, since: Timestamp) -> R
     };
     question.known = Arc::clone(&settings.known);
     if args.gate {
-        return gate::judge(
-            &settings.store,
-            &question,
-            Duration::ZERO,
-            false,
-            args.output,
-        );
+        return gate::judge(&settings.store, &question, Duration::ZERO, false, written);
     }
     let reader = view::reader(&settings.store)?;
-    report::print(&view::decided(&reader, &question)?, args.output)?;
-    Ok(ExitCode::SUCCESS)
+    written.report(&reader, &view::decided(&reader, &question)?)
 }
 
 fn unsafe_warning(recorded: bool) -> &'static str {

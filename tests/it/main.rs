@@ -63,6 +63,7 @@ mod support;
 mod tap;
 mod terms;
 mod watermarks;
+mod written;
 
 #[path = "../support/servers/mod.rs"]
 mod servers;
