@@ -67,7 +67,7 @@ fn counts(xml: &str, element: &str, attribute: &str) -> (usize, usize) {
 
 #[test]
 fn ten_thousand_routes_have_a_case_each_and_a_file_that_is_taken() {
-    let text = "\u{202e}<&\u{1}".repeat(250_000);
+    let text = "\u{202e}<&\u{1}".repeat(100);
     let decided = decided((0..10_000).map(|at| format!("GET /{at:05}")), &text);
     let fails = decided.decision.routes.iter();
     let fails = fails.filter(|route| route.outcome == Outcome::Fail).count();
