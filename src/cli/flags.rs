@@ -109,6 +109,25 @@ impl Takes for OfReplay {
     }
 }
 
+/// `ci`: what a mirror has that ends with its job.
+#[derive(Debug)]
+pub(crate) struct OfCi;
+impl Takes for OfCi {
+    fn settings() -> Vec<&'static Setting> {
+        let elsewhere: [&'static Setting; 4] = [
+            &mirror::SHADOW,
+            &mirror::TLS_CERTIFICATE_FILE,
+            &mirror::TLS_KEY_FILE,
+            &mirror::HANDOVER,
+        ];
+        let is_elsewhere =
+            |setting: &&'static Setting| elsewhere.iter().any(|one| one.key == setting.key);
+        let mut settings = OfMirror::settings();
+        settings.retain(|setting| !is_elsewhere(setting));
+        settings
+    }
+}
+
 /// `sink`: its own section.
 #[derive(Debug)]
 pub(crate) struct OfSink;
