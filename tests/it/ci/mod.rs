@@ -2,6 +2,7 @@
 
 mod broken;
 mod ended;
+mod examples;
 mod logs;
 
 use std::process::{Child, Command, Stdio};
