@@ -126,12 +126,12 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode> {
     });
     let mut ending = Ending {
         told,
+        has_ended: false,
         is_hurried: false,
     };
-    match first {
-        Some(Told::Ended(status)) => tell(&line(status)),
-        // Whoever would say `at once` is gone.
-        Some(Told::Over) | None | Some(Told::Terminate) => {}
+    // The end of the input is no hurry where it is the first that is told: whoever would say so is gone.
+    if let Some(ended @ Told::Ended(_)) = first {
+        ending.take(&ended);
     }
     ending.end_all(child);
     Ok(ExitCode::SUCCESS)
@@ -179,17 +179,18 @@ fn reap(child: Pid, told: &mpsc::Sender<Told>) {
 /// The end of all that came of the command.
 struct Ending {
     told: mpsc::Receiver<Told>,
+    /// Whether it was told how the command itself has ended.
+    has_ended: bool,
     /// Whether whoever said that it ends does not want to wait.
     is_hurried: bool,
 }
 
 impl Ending {
     fn end_all(&mut self, child: Pid) {
-        let left = self.until_gone(child, Kind::TERM, GRACE);
-        if left.is_empty() {
-            return;
+        let mut left = self.until_gone(child, Kind::TERM, GRACE);
+        if !left.is_empty() {
+            left = self.until_gone(child, Kind::KILL, KILLED_WITHIN);
         }
-        let left = self.until_gone(child, Kind::KILL, KILLED_WITHIN);
         if !left.is_empty() {
             let names = left.iter().map(|one| format!("{} ({})", one.pid, one.name));
             tell(&Line::Left(names.collect::<Vec<_>>().join(", ")));
@@ -214,7 +215,8 @@ impl Ending {
             }
             signalled.extend(new);
             let is_over = begun.elapsed() >= within || (kind == Kind::TERM && self.is_hurried);
-            if left.is_empty() || is_over {
+            // One that has ended lives no more before the other thread has taken its end.
+            if (left.is_empty() && self.has_ended) || is_over {
                 return left;
             }
             std::thread::sleep(LOOK);
@@ -223,11 +225,18 @@ impl Ending {
 
     fn listen(&mut self) {
         while let Ok(told) = self.told.try_recv() {
-            match told {
-                Told::Ended(status) => tell(&line(status)),
-                Told::Terminate => {}
-                Told::Over => self.is_hurried = true,
+            self.take(&told);
+        }
+    }
+
+    fn take(&mut self, told: &Told) {
+        match told {
+            Told::Ended(status) => {
+                tell(&line(*status));
+                self.has_ended = true;
             }
+            Told::Terminate => {}
+            Told::Over => self.is_hurried = true,
         }
     }
 }

@@ -27,10 +27,16 @@ fn list(value: &Value) -> &[Value] {
 /// The scripts of the steps of GitHub's job.
 fn of_github() -> Vec<String> {
     let workflow = parsed("github.yml");
-    assert!(workflow["on"].is_string(), "YAML 1.1 would read `on` as true");
+    assert!(
+        workflow["on"].is_string(),
+        "YAML 1.1 would read `on` as true"
+    );
     let steps = list(&workflow["jobs"]["parity"]["steps"]);
     for step in steps {
-        assert!(step["run"].is_string() != step["uses"].is_string(), "{step}");
+        assert!(
+            step["run"].is_string() != step["uses"].is_string(),
+            "{step}"
+        );
     }
     let runs = steps.iter().filter_map(|step| step["run"].as_str());
     runs.map(str::to_owned).collect()
@@ -39,9 +45,14 @@ fn of_github() -> Vec<String> {
 /// The lines of GitLab's job.
 fn of_gitlab() -> Vec<String> {
     let job = parsed("gitlab.yml");
-    assert_eq!(job["parity"]["allow_failure"]["exit_codes"], serde_json::json!([3]));
+    assert_eq!(
+        job["parity"]["allow_failure"]["exit_codes"],
+        serde_json::json!([3])
+    );
     let lines = list(&job["parity"]["script"]).iter();
-    lines.map(|line| line.as_str().expect("a line").to_owned()).collect()
+    lines
+        .map(|line| line.as_str().expect("a line").to_owned())
+        .collect()
 }
 
 /// Runs scripts one after the other, as `bash -e`, until one fails.

@@ -53,6 +53,7 @@ fn serves() {
     }
 }
 
+#[expect(clippy::exit, reason = "a service that dies")]
 fn answer(kind: &str, request: &Request) -> Option<Answer> {
     let is_odd = kind == "other" && request.target.starts_with("/odd");
     let text = match kind {
