@@ -81,7 +81,6 @@ pub(crate) fn run(args: &CiArgs) -> Result<ExitCode> {
         terminal::note("ending the services");
     }
     services.end(&mut signals);
-    service::sweep();
     let ended = ended.and_then(|evidence| job.conclude(&evidence));
     keep(&ended, folder, args, &services);
     ended

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use parity_schemas::visible::visible_up_to;
@@ -18,6 +19,10 @@ const TAIL_BYTES: usize = 16 << 10;
 const TAIL_LINES: usize = 20;
 /// Longest line that is told.
 const LINE_CHARACTERS: usize = 300;
+/// How long reading the rest may take: a pipe holds 64 KiB, which takes no time.
+const READ_WITHIN: Duration = Duration::from_secs(2);
+/// Between two looks whether it is read.
+const LOOK: Duration = Duration::from_millis(5);
 /// What is read at once.
 const PIECE: usize = 16 << 10;
 
@@ -59,10 +64,20 @@ impl Log {
         &self.path
     }
 
-    /// Waits for the end of what is printed. Call it when nothing is left of the service.
+    /// Waits for the end of what is printed. Call it when nothing is left of the service. What could not be ended may hold the
+    /// pipe open for ever, so the wait is bounded; the thread then ends with the process.
     pub(super) fn finish(&mut self) {
-        // A panic there has been told, and takes nothing from the job.
-        drop(self.thread.take().map(JoinHandle::join));
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        let begun = Instant::now();
+        while !thread.is_finished() && begun.elapsed() < READ_WITHIN {
+            std::thread::sleep(LOOK);
+        }
+        if thread.is_finished() {
+            // A panic there has been told, and takes nothing from the job.
+            drop(thread.join());
+        }
     }
 
     /// Why the file lacks something.

@@ -147,6 +147,7 @@ impl Services {
                 .collect(),
             signals,
         );
+        sweep();
         for service in &mut self.0 {
             service.log.finish();
             if let Some(why) = service.log.failed() {
@@ -231,7 +232,7 @@ pub(super) fn end(mut commands: Vec<&mut Supervised>, signals: &mut Signals) {
 }
 
 /// Ends what a guard has left that was itself killed: it is ours then.
-pub(super) fn sweep() {
+fn sweep() {
     let begun = Instant::now();
     while begun.elapsed() < SWEPT_WITHIN {
         let left = descendants::descendants();

@@ -190,7 +190,11 @@ fn what_makes_no_sense_is_refused_before_anything_is_started() {
     }
     let ended = job.run(&["--candidate-command", touch, "--", "true"]);
     assert_eq!(ended.code, 2);
-    assert!(ended.stderr.contains("mirror.legacy"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("no legacy is given"),
+        "{}",
+        ended.stderr
+    );
     let ended = job.run(&[
         "--legacy",
         "http://127.0.0.1:{port}",
