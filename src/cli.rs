@@ -11,6 +11,7 @@ mod flags;
 mod known;
 mod replay;
 mod unknown;
+mod written;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use unknown::parse;
+pub(crate) use written::{Annotations, WrittenArgs};
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
 #[derive(Debug, Parser)]
@@ -260,6 +262,8 @@ pub(crate) struct ReportArgs {
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: ReportFormat,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
 }
 
 /// Flags of `gate`.
@@ -281,6 +285,8 @@ pub(crate) struct GateArgs {
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: ReportFormat,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
 }
 
 /// Flags of `sink`.

@@ -15,3 +15,4 @@ pub(crate) mod schema;
 pub(crate) mod selection;
 pub(crate) mod sink;
 pub(crate) mod ui;
+pub(crate) mod written;

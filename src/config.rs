@@ -8,6 +8,7 @@ pub(crate) mod environment;
 pub(crate) mod file;
 mod hidden;
 mod known;
+pub(crate) mod lines;
 mod loops;
 mod needs;
 mod operations;

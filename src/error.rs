@@ -6,6 +6,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use parity_dashboards::terminal::tame;
+use parity_schemas::evidence::Outcome;
 use parity_schemas::visible::visible;
 
 use crate::config::problem::Problems;
@@ -16,6 +18,15 @@ pub(crate) const ERROR: u8 = 2;
 pub(crate) const NO: u8 = 1;
 /// Nothing was compared, or the decision is undecided.
 pub(crate) const UNDECIDED: u8 = 3;
+
+/// The exit code of a decision.
+pub(crate) fn code(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Outcome::Pass => ExitCode::SUCCESS,
+        Outcome::Fail => ExitCode::from(NO),
+        Outcome::Undecided => ExitCode::from(UNDECIDED),
+    }
+}
 
 /// Prints the error on stderr and gives the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
@@ -49,10 +60,10 @@ fn write_problems(out: &mut impl Write, problems: &Problems) -> std::io::Result<
     Ok(())
 }
 
-/// Makes text that may quote file names and file content safe for a terminal. Line breaks stay.
+/// Makes text that may quote file names and file content safe for a terminal and for the log of a CI job. Line breaks stay.
 fn safe(told: impl std::fmt::Display) -> String {
     let lines: Vec<String> = told.to_string().split('\n').map(visible).collect();
-    lines.join("\n")
+    tame(&lines.join("\n")).into_owned()
 }
 
 fn write_chain(out: &mut impl Write, error: &anyhow::Error) -> std::io::Result<()> {

@@ -20,7 +20,7 @@ use parity_schemas::visible::visible_value;
 use crate::view::words::shown;
 use crate::view::{Place, Values};
 
-pub use gate::gate;
+pub use gate::{gate, gate_with_report};
 pub use report::report;
 
 /// Longest document. GitHub refuses a step summary of more than 1 MiB, and a job may write something beside it.

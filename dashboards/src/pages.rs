@@ -1,10 +1,10 @@
-//! The HTML pages: the report, one mismatch, and an error.
+//! The HTML pages: the report, one mismatch, and an error; and the report as a file ([`file`]).
 //!
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use askama::Template;
 use parity_schemas::decisions::DecisionPage;
@@ -17,6 +17,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
 use parity_sink::read::FoundTerms;
 use rust_embed::RustEmbed;
+use uuid::Uuid;
 
 use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
@@ -50,6 +51,50 @@ struct ReportPage<'a> {
     headline: Headline,
     clients: ClientsView<'a>,
     status: Option<Status>,
+    examples: Examples,
+}
+
+/// The same as a file that stands alone.
+#[derive(Template)]
+#[template(path = "file.html")]
+struct ReportFile<'a> {
+    view: ReportView<'a>,
+    headline: Headline,
+    clients: ClientsView<'a>,
+    decision: DecisionView<'a>,
+    mismatches: &'a [Mismatch],
+    examples: Examples,
+    /// It is ours, and the only text that is not escaped.
+    style: &'a str,
+}
+
+/// Where the mismatches are that a report shows as examples.
+enum Examples {
+    /// Each has a page of its own.
+    Served,
+    /// Those that stand below, in the same file.
+    Below(HashSet<Uuid>),
+}
+
+impl Examples {
+    /// The address of one; `None` where there is none.
+    fn to(&self, id: &Uuid) -> Option<String> {
+        match self {
+            Self::Served => Some(format!("/mismatches/{id}")),
+            Self::Below(ids) => ids.contains(id).then(|| format!("#{}", self.name(id))),
+        }
+    }
+
+    /// What one is called in the file.
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    fn name(&self, id: &Uuid) -> String {
+        format!("mismatch-{id}")
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    fn view<'a>(&self, mismatch: &'a Mismatch) -> MismatchView<'a> {
+        MismatchView { mismatch }
+    }
 }
 
 /// A number in a cell.
@@ -197,6 +242,27 @@ pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Resul
         view,
         clients,
         status,
+        examples: Examples::Served,
+    }
+    .render()
+}
+
+/// The report with its decision as one file that needs no server: its style and these mismatches, the examples of what it
+/// lists, are part of it. It has no script and asks for nothing, and its policy allows neither.
+pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String> {
+    let view = ReportView::from(decided);
+    let clients = view.clients();
+    let style = style().unwrap_or_default();
+    ReportFile {
+        headline: view.headline(),
+        view,
+        clients,
+        decision: DecisionView {
+            decision: &decided.decision,
+        },
+        mismatches,
+        examples: Examples::Below(mismatches.iter().map(|mismatch| mismatch.id).collect()),
+        style: &String::from_utf8_lossy(&style),
     }
     .render()
 }

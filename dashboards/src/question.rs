@@ -20,7 +20,7 @@ pub use parts::PARTS;
 pub const MIGRATION: &str = "migration";
 
 /// Flags of `parity gate` that are no parameters, and why not.
-pub const ONLY_FLAGS: [(&str, &str); 6] = [
+pub const ONLY_FLAGS: [(&str, &str); 8] = [
     ("config", "it is read when the process starts"),
     ("store", "the process that answers reads its own"),
     (
@@ -30,6 +30,11 @@ pub const ONLY_FLAGS: [(&str, &str); 6] = [
     ("wait", "a request is answered at once; ask again"),
     ("dry-run", "nothing that is decided here is stored"),
     ("output", "the API answers with JSON, and / with a page"),
+    (
+        "report",
+        "no request makes the process that answers write a file",
+    ),
+    ("annotations", "they are for the log of a CI job"),
 ];
 
 /// What somebody asks of the record.

@@ -9,6 +9,7 @@ mod diff;
 mod gate;
 mod report;
 mod suggested;
+mod tame;
 mod tried;
 
 use std::io::Write as _;
@@ -17,13 +18,14 @@ use anstyle::{AnsiColor, Style};
 use parity_schemas::json_text::escaped;
 use serde::Serialize;
 
-use crate::view::{Ink, Piece, Place, Row, Tone, Weight, words};
+use crate::view::{Ink, Piece, Place, Row, Tone, Weight};
 
 pub use decisions::{decisions, verification};
 pub use diff::{Layout, diff, stat};
 pub use gate::gate;
 pub use report::report;
 pub use suggested::{suggested, suggested_rule};
+pub use tame::{tame, tame_json};
 pub use tried::tried;
 
 pub use crate::view::words::{grouped, plural, shown};
@@ -60,7 +62,7 @@ pub fn width() -> usize {
 pub fn print(text: &str) -> std::io::Result<()> {
     let mut stdout = anstream::stdout().lock();
     match stdout
-        .write_all(text.as_bytes())
+        .write_all(tame(text).as_bytes())
         .and_then(|()| stdout.flush())
     {
         // A reader such as `head` has closed the pipe. That is no error: the decision and its exit code stand.
@@ -76,13 +78,13 @@ pub fn print_json(document: &impl Serialize) -> std::io::Result<()> {
 
 /// Writes the text of a JSON document to stdout.
 pub fn print_document(json: &str) -> std::io::Result<()> {
-    print(&escaped(&format!("{json}\n")))
+    print(&tame_json(&escaped(&format!("{json}\n"))))
 }
 
 /// Prints a note on stderr, which is for everything that is not data.
 pub fn note(text: &str) {
     // A closed stderr is no reason to fail.
-    let _gone = writeln!(anstream::stderr().lock(), "{text}");
+    let _gone = writeln!(anstream::stderr().lock(), "{}", tame(text));
 }
 
 /// `text` in a style.
@@ -102,10 +104,7 @@ fn style(tone: Tone) -> Style {
 
 /// Where something differs.
 fn place(place: Place<'_>) -> String {
-    match (place.path, place.name()) {
-        ("", name) => name,
-        (path, name) => format!("{name} {}", words::shown(path)),
-    }
+    place.shown()
 }
 
 /// A line of a drawing with the sign of its side.

@@ -7,11 +7,13 @@
 //! a decision, which quote them: code that draws them must make them [`visible`](parity_schemas::visible::visible). A line
 //! that a model composes from them is visible already.
 
+mod cases;
 mod completeness;
 mod decided;
 mod decision;
 pub mod diff;
 mod difference;
+mod examples;
 mod excused;
 mod exported;
 mod idle;
@@ -34,10 +36,12 @@ pub(crate) mod words;
 use parity_schemas::evidence::Outcome;
 use parity_sink::{Reader, StoreConfig, StoreError};
 
+pub(crate) use cases::{Case, CaseState, Cases};
 pub(crate) use completeness::Completeness;
-pub use decided::{Absent, Decided, decided};
+pub use decided::{Absent, Decided, decided, reported};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
+pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use known::KnownView;
@@ -47,7 +51,8 @@ pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
 pub(crate) use report::{
-    Cause, CauseName, ClientsView, Entry, Group, Headline, ReportView, extent, not_compared,
+    Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, ReportView, extent,
+    not_compared,
 };
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};

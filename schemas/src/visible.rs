@@ -41,11 +41,11 @@ pub fn visible_value(value: &str, limit: usize) -> String {
 }
 
 /// Whether a character is executed rather than shown, or invisible: controls (also C1 and line breaks), directional
-/// marks, zero-width characters, tags.
+/// marks, zero-width characters, tags, and what is no character and so not allowed in XML.
 pub fn is_hidden(character: char) -> bool {
     let unseen = matches!(
         character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}' | '\u{e0000}'..='\u{e007f}'
     );
     unseen || character.is_control()
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use super::asked::{Asked, OfCi as Asks};
 use super::flags::{Flags, OfCi};
 use super::replay::SendingArgs;
-use super::{ConfigFile, ReportFormat};
+use super::{ConfigFile, ReportFormat, WrittenArgs};
 
 /// How long a service may take until it answers: a slow one with a cold cache on a busy machine.
 const READY_TIMEOUT: &str = "60s";
@@ -63,6 +63,8 @@ pub(crate) struct CiArgs {
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: ReportFormat,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
 }
 
 /// Words of a command under a guard.

@@ -8,7 +8,7 @@ use parity_mirror::replay::{Format, LogFormat, Speed};
 
 use super::asked::{Asked, OfReplay as Asks};
 use super::flags::{Flags, OfReplay};
-use super::{ConfigFile, ReportFormat};
+use super::{ConfigFile, ReportFormat, WrittenArgs};
 
 /// Requests in flight: as many as a few browsers have, so that a service is busy and its queues are not full.
 const CONCURRENCY: &str = "16";
@@ -33,6 +33,8 @@ pub(crate) struct ReplayArgs {
     /// Form of the report, or of the decision.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: ReportFormat,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
 }
 
 /// What of a recording is sent, and how; of `replay` and `ci`.

@@ -27,6 +27,7 @@ use self::plan::{Plan, Side};
 use self::service::{Broken, Services};
 use super::gate;
 use super::replay::sending::{Opened, question, warn_of_unsafe};
+use super::written::Written;
 use crate::cli::CiArgs;
 use crate::config::MirrorSettings;
 use crate::config::environment::URL;
@@ -46,6 +47,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs it.
 pub(crate) fn run(args: &CiArgs) -> Result<ExitCode> {
+    let written = Written::ready(&args.written, args.output, args.file.config.as_deref())?;
     let folder = tempfile::Builder::new()
         .prefix("parity-ci-")
         .tempdir()
@@ -75,6 +77,7 @@ pub(crate) fn run(args: &CiArgs) -> Result<ExitCode> {
         args,
         asked: &asked,
         settings: &plan.settings,
+        written: &written,
     };
     let ended = job.run(&plan, opened, &logs, &mut services, &mut signals);
     if services.is_broken().is_ok() && !services.logs().is_empty() {
@@ -95,8 +98,10 @@ fn keep(ended: &Result<ExitCode>, folder: TempDir, args: &CiArgs, services: &Ser
         && let Some(Broken { side, .. }) = error.downcast_ref()
     {
         let tail = services.tail(*side);
-        let rest = if tail.is_empty() { " nothing" } else { "" };
-        terminal::note(&format!("the {side} printed{rest}, at last:"));
+        terminal::note(&match tail.as_slice() {
+            [] => format!("the {side} printed nothing"),
+            _ => format!("the last that the {side} printed:"),
+        });
         for line in tail {
             terminal::note(&line);
         }
@@ -115,7 +120,9 @@ fn keep(ended: &Result<ExitCode>, folder: TempDir, args: &CiArgs, services: &Ser
     if kept.is_empty() {
         return;
     }
-    let _stays = folder.keep();
+    if kept.iter().any(|path| path.starts_with(folder.path())) {
+        let _stays = folder.keep();
+    }
     let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
     terminal::note(&visible(&format!("kept: {}", kept.join(" "))));
 }
@@ -125,6 +132,7 @@ struct Job<'a> {
     args: &'a CiArgs,
     asked: &'a Question,
     settings: &'a MirrorSettings,
+    written: &'a Written,
 }
 
 /// What a job has gathered.
@@ -344,7 +352,7 @@ impl Job<'_> {
             &question,
             Duration::ZERO,
             false,
-            self.args.output,
+            self.written,
         )?;
         if evidence.is_refused {
             return Ok(ExitCode::from(error::ERROR));

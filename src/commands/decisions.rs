@@ -116,7 +116,7 @@ fn export(id: Option<Uuid>, store: &StoreArgs, to: &Path, force: bool) -> Result
     };
     let text = pretty(&serde_json::to_string(&export)?) + "\n";
     if to == Path::new("-") {
-        terminal::print(&text)?;
+        terminal::print_document(text.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut options = OpenOptions::new();

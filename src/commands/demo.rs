@@ -96,7 +96,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
 
 /// Prints the report and, of a sample that is about it, the decision of the gate.
 fn print(decided: &Decided, sample: &Sample, format: ReportFormat) -> Result<()> {
-    super::report::print(decided, format)?;
+    super::written::print(decided, format)?;
     if !sample.shows_decision {
         return Ok(());
     }

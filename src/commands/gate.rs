@@ -10,15 +10,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use parity_dashboards::question::Question;
-use parity_dashboards::{markdown, terminal, view};
-use parity_schemas::evidence::{Decision, Outcome};
+use parity_dashboards::{terminal, view};
+use parity_schemas::evidence::Decision;
 use parity_schemas::spelling;
 use parity_schemas::visible::visible;
 use parity_sink::{Reader, StoreConfig, record_decision};
 
 use self::waiting::Waiting;
 use super::selection;
-use crate::cli::{GateArgs, ReportFormat};
+use super::written::Written;
+use crate::cli::GateArgs;
 use crate::error;
 
 /// Pause between two attempts to open a store that does not exist yet.
@@ -26,6 +27,8 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
+    let config = args.store.file.config.as_deref();
+    let written = Written::ready(&args.written, args.output, config)?;
     let (store, mut question) = selection::resolve(&args.store, args.asked.question())?;
     demand_operations(&mut question, args.openapi.as_deref())?;
     judge(
@@ -33,7 +36,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         &question,
         args.wait.unwrap_or_default(),
         args.dry_run,
-        args.output,
+        &written,
     )
 }
 
@@ -49,13 +52,13 @@ pub(super) fn demand_operations(question: &mut Question, file: Option<&Path>) ->
     Ok(())
 }
 
-/// Decides on what a store has, waits up to `wait` while that is undecided, keeps and prints the decision.
+/// Decides on what a store has, waits up to `wait` while that is undecided, keeps, writes and prints the decision.
 pub(super) fn judge(
     store: &StoreConfig,
     question: &Question,
     wait: Duration,
     dry_run: bool,
-    output: ReportFormat,
+    written: &Written,
 ) -> Result<ExitCode> {
     let mut waiting = Waiting::new(wait)?;
     let reader = open(store, wait, &mut waiting)?;
@@ -63,21 +66,7 @@ pub(super) fn judge(
     drop(waiting);
     keep(&mut decision, store, dry_run);
     name_strangers(&question.gone, &decision);
-    match output {
-        ReportFormat::Json => terminal::print_json(&decision)?,
-        ReportFormat::Text => terminal::print(&terminal::gate(&decision))?,
-        ReportFormat::Markdown => terminal::print(&markdown::gate(&decision))?,
-    }
-    Ok(code(decision.outcome))
-}
-
-/// The exit code of an outcome.
-pub(super) fn code(outcome: Outcome) -> ExitCode {
-    match outcome {
-        Outcome::Pass => ExitCode::SUCCESS,
-        Outcome::Fail => ExitCode::from(error::NO),
-        Outcome::Undecided => ExitCode::from(error::UNDECIDED),
-    }
+    written.decision(&reader, question, &decision)
 }
 
 /// Stores the decision, and says in it whether it is stored. That it cannot be (a full disk, a store that may only be

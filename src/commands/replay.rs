@@ -16,7 +16,8 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 
 use self::sending::{Opened, adjust, of_own_load, question, warn_of_unsafe, without_legacy};
-use super::{gate, report};
+use super::gate;
+use super::written::Written;
 use crate::cli::ReplayArgs;
 use crate::config::settings::mirror;
 use crate::config::{Layers, MirrorSettings};
@@ -28,6 +29,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     if args.asked.is_given() && !args.gate {
         bail!("what the gate demands has no effect without --gate");
     }
+    let config = args.file.config.as_deref();
+    let written = Written::ready(&args.written, args.output, config)?;
     let settings = settings(args)?;
     warn_of_unsafe(&args.sending);
     let mut signals = Signals::listen(Hangup::Ends)?;
@@ -58,7 +61,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
         bail!("ended before all was replayed; what was sent is recorded");
     }
     sent.something()?;
-    let outcome = conclude(args, &settings, since)?;
+    let outcome = conclude(args, &settings, since, &written)?;
     if sent.is_refused(&args.sending) {
         return Ok(ExitCode::from(error::ERROR));
     }
@@ -66,20 +69,18 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
 }
 
 /// The report of what was replayed, or the decision on it.
-fn conclude(args: &ReplayArgs, settings: &MirrorSettings, since: Timestamp) -> Result<ExitCode> {
+fn conclude(
+    args: &ReplayArgs,
+    settings: &MirrorSettings,
+    since: Timestamp,
+    written: &Written,
+) -> Result<ExitCode> {
     let question = question(args.asked.question(), settings, since);
     if args.gate {
-        return gate::judge(
-            &settings.store,
-            &question,
-            Duration::ZERO,
-            false,
-            args.output,
-        );
+        return gate::judge(&settings.store, &question, Duration::ZERO, false, written);
     }
     let reader = view::reader(&settings.store)?;
-    report::print(&view::decided(&reader, &question)?, args.output)?;
-    Ok(ExitCode::SUCCESS)
+    written.report(&reader, &view::decided(&reader, &question)?)
 }
 
 /// The settings of a mirror without clients: its page is on any free port, and nothing is shed that can wait.

@@ -4,8 +4,10 @@
 //! `-v` and `-q`.
 
 use std::env::VarError;
+use std::io::Write;
 
 use anyhow::{Result, anyhow, bail};
+use parity_dashboards::terminal::{tame, tame_json};
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, LogFormat};
@@ -23,6 +25,33 @@ const WIRE: [&str; 9] = [
     "rustls",
     "tokio_rustls",
 ];
+
+/// stderr, on which no line is an order to a CI job: what is logged may quote what a service sent.
+struct Tamed {
+    json: bool,
+}
+
+impl Write for Tamed {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        self.write_all(line)?;
+        Ok(line.len())
+    }
+
+    /// A whole line, as the log is written.
+    fn write_all(&mut self, line: &[u8]) -> std::io::Result<()> {
+        let text = String::from_utf8_lossy(line);
+        let text = if self.json {
+            tame_json(&text)
+        } else {
+            tame(&text)
+        };
+        std::io::stderr().write_all(text.as_bytes())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}
 
 /// Starts logging as the flags say, or `PARITY_LOG`.
 pub(crate) fn start(cli: &Cli) -> Result<()> {
@@ -48,9 +77,10 @@ pub(crate) fn start(cli: &Cli) -> Result<()> {
         }
     });
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let json = cli.log_format == LogFormat::Json;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(move || Tamed { json })
         // It would report a failed write by printing to stderr, which panics when stderr is the file on the full disk.
         .log_internal_errors(false)
         .with_ansi(color);

@@ -166,7 +166,7 @@ fn which_request_it_was_is_told_wherever_it_is_shown() {
     );
     let variables = page
         .lines()
-        .find(|line| line.contains("id=\"variables\""))
+        .find(|line| line.contains("class=\"variables\""))
         .expect("they are shown");
     assert!(
         variables.contains("sku = ") && variables.contains("shoe"),

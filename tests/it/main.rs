@@ -64,6 +64,7 @@ mod support;
 mod tap;
 mod terms;
 mod watermarks;
+mod written;
 
 #[path = "../support/servers/mod.rs"]
 mod servers;

@@ -13,6 +13,34 @@ use super::shares::wrong;
 use super::words::{TOTAL, duration, number, percent, percents};
 use crate::bounds::{self, Seen};
 
+/// What supports no pass although it was to be compared.
+struct Lost {
+    /// We dropped it.
+    dropped: u64,
+    /// It has no outcome.
+    without: u64,
+    /// Both, as a share of what was to be compared.
+    share: f64,
+}
+
+impl Lost {
+    fn of(counts: &Counts) -> Self {
+        let without = counts.received.saturating_sub(counts.settled());
+        let dropped = counts.our_drops();
+        let meant = counts.compared() + counts.uncomparable() + dropped + without;
+        Self {
+            dropped,
+            without,
+            share: (dropped + without) as f64 / meant.max(1) as f64,
+        }
+    }
+}
+
+/// Whether so much was dropped, or has no outcome, that nothing can pass.
+pub fn drops_too_much(counts: &Counts, thresholds: &Thresholds) -> bool {
+    Lost::of(counts).share > thresholds.max_dropped
+}
+
 /// Whether we dropped too much, as a share of what was to be compared. Not as a share of what was received: most of
 /// that may be meant for the legacy only. Requests without an outcome are in progress, or their outcome was lost with a
 /// process. Neither supports a pass, so they count with what we dropped; but what only waits is not called so.
@@ -22,10 +50,11 @@ pub(super) fn too_many_dropped(
     standing: &Standing,
     thresholds: &Thresholds,
 ) -> Option<String> {
-    let without = counts.received.saturating_sub(counts.settled());
-    let dropped = counts.our_drops();
-    let meant = counts.compared() + counts.uncomparable() + dropped + without;
-    let share = (dropped + without) as f64 / meant.max(1) as f64;
+    let Lost {
+        dropped,
+        without,
+        share,
+    } = Lost::of(counts);
     if share <= thresholds.max_dropped {
         return None;
     }

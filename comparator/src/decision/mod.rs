@@ -71,6 +71,7 @@ use uuid::Uuid;
 use crate::known;
 use crate::noise::excused::{self, Found};
 use crate::redact::by_hand;
+pub use caps::drops_too_much;
 pub use carried::carried;
 use conclude::{Question, conclude};
 pub use fields::{FieldsWanting, fields_left, fields_wanting};

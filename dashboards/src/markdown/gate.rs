@@ -5,15 +5,25 @@ use std::fmt::Write as _;
 use parity_schemas::evidence::{Decision, Outcome};
 
 use super::lists::{known, noise};
+use super::report::differences;
 use super::{Document, code_in_cell, more, outcome, plain};
 use crate::view::words::{sentence, sentences};
-use crate::view::{Completeness, DecisionView};
+use crate::view::{Completeness, Decided, DecisionView, ReportView};
 
 /// Routes in the table; the JSON document has all.
 const MAX_ROUTES: usize = 20;
 
 /// The whole decision.
 pub fn gate(decision: &Decision) -> String {
+    whole(decision, None)
+}
+
+/// The whole decision with what differs, for whoever reads no other document.
+pub fn gate_with_report(decided: &Decided) -> String {
+    whole(&decided.decision, Some(&ReportView::from(decided)))
+}
+
+fn whole(decision: &Decision, report: Option<&ReportView<'_>>) -> String {
     let view = DecisionView { decision };
     let mut out = Document::default();
     let mut reasons = sentences(&decision.reasons);
@@ -34,6 +44,12 @@ pub fn gate(decision: &Decision) -> String {
         out.line(&format!("- {}", plain(&reason)));
     }
     routes(&mut out, view);
+    if let Some(report) = report {
+        if let Some(later) = report.later() {
+            out.line(&format!("\n{}", plain(&sentence(&later))));
+        }
+        differences(&mut out, report);
+    }
     noise(&mut out, &view.noise());
     known(&mut out, &view.known());
     for line in about(view) {

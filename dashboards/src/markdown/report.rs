@@ -73,7 +73,8 @@ fn routes(out: &mut Document, view: &ReportView<'_>) {
     }
 }
 
-fn differences(out: &mut Document, view: &ReportView<'_>) {
+/// What differs.
+pub(super) fn differences(out: &mut Document, view: &ReportView<'_>) {
     let differing = view.differing();
     let any_known = !view.report.known.is_empty();
     let line = |entry: &Entry<'_>| match entry {

@@ -46,28 +46,59 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
         value: mut report,
         instead,
     } = reader.find_report(&question.selection)?;
-    for left_out in &mut report.left_out {
-        // A report is passed on like a decision, so a secret in a reason must not come into it.
-        left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
-    }
+    clean(&mut report);
     let standing = standing(question, &report);
     report.idle_rules = idle::rules(reader, &report)?;
     let evidence = report.evidence();
     let found = (evidence.as_ref(), instead.as_ref());
     let (decision, absent) = decide(question, found, &standing);
-    report.without_noise(&decision);
-    let routes = Routes::of(&report.routes);
-    for group in &mut report.groups {
-        routes.tell(group);
+    Ok(Decided::of(report, decision, absent))
+}
+
+/// The report to a decision that was made before. It is of the same versions, and is read later: what was received in between is
+/// counted in it and not in the decision, and whoever draws it says so
+/// ([`ReportView::later`](super::ReportView::later)).
+pub fn reported(
+    reader: &Reader,
+    question: &Question,
+    decision: Decision,
+) -> Result<Decided, StoreError> {
+    let mut selection = question.selection.clone();
+    if let Some(evidence) = &decision.evidence {
+        selection.candidate_version = Some(evidence.candidate_version.clone());
     }
-    let listing = Listing::of(&report, question.thresholds.noise);
-    report.causes = listing.causes();
-    Ok(Decided {
-        report,
-        decision,
-        listing,
-        absent,
-    })
+    let found = reader.find_report(&selection)?;
+    let mut report = found.value;
+    clean(&mut report);
+    report.idle_rules = idle::rules(reader, &report)?;
+    let absent = found.instead.as_ref();
+    let absent = absent.map(|known| Absent::of(known, &question.selection));
+    Ok(Decided::of(report, decision, absent))
+}
+
+/// A report is passed on like a decision, so a secret in a reason must not come into it.
+fn clean(report: &mut Report) {
+    for left_out in &mut report.left_out {
+        left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
+    }
+}
+
+impl Decided {
+    fn of(mut report: Report, decision: Decision, absent: Option<Absent>) -> Self {
+        report.without_noise(&decision);
+        let routes = Routes::of(&report.routes);
+        for group in &mut report.groups {
+            routes.tell(group);
+        }
+        let listing = Listing::of(&report, decision.thresholds.noise);
+        report.causes = listing.causes();
+        Self {
+            report,
+            decision,
+            listing,
+            absent,
+        }
+    }
 }
 
 /// How far the evidence of a report is complete.

@@ -175,12 +175,17 @@ impl<'a> DecisionView<'a> {
             excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
-            needed: settled_by(route, &self.counts(route), &self.decision.thresholds),
+            needed: self.needed(route),
         }
     }
 
+    /// What would settle a route: a number of requests, if all match, or what no number of them replaces; `-` if nothing is needed.
+    pub(crate) fn needed(self, route: &RouteDecision) -> String {
+        settled_by(route, &self.counts(route), &self.decision.thresholds)
+    }
+
     /// What was counted of a route; of all together, the sum of all. Empty in documents of older programs.
-    fn counts(self, route: &RouteDecision) -> Cow<'_, Counts> {
+    pub(crate) fn counts(self, route: &RouteDecision) -> Cow<'_, Counts> {
         if let Some(own) = &route.counts {
             return Cow::Borrowed(&own.counts);
         }

@@ -7,7 +7,7 @@ use parity_schemas::report::{self, GroupExample};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
 use super::sides::{Drawing, Room, Sides};
-use super::words::grouped;
+use super::words::{grouped, shown};
 
 /// Where in an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,14 @@ impl Place<'_> {
             (Part::Status, _) => Part::Status.to_string(),
             (part, "") => format!("{part}, as a whole"),
             (part, _) => part.to_string(),
+        }
+    }
+
+    /// The whole as text, made visible.
+    pub(crate) fn shown(&self) -> String {
+        match (self.path, self.name()) {
+            ("", name) => name,
+            (path, name) => format!("{name} {}", shown(path)),
         }
     }
 }

@@ -125,8 +125,28 @@ impl<'a> ReportView<'a> {
             sentences.extend(not_asked(&self.report.counts));
         }
         sentences.extend(self.decision.evidence.iter().flat_map(left_out));
+        sentences.extend(self.later());
         sentences.retain(|sentence| !told.contains(sentence));
         sentences
+    }
+
+    /// What is counted here and not in the decision, which was made before; `None` if both are of the same moment.
+    pub(crate) fn later(&self) -> Option<String> {
+        let evidence = self.decision.evidence.as_ref()?;
+        if evidence.rules_hash != self.report.rules_hash {
+            return Some(format!(
+                "the rules changed after the decision, from `{}` to `{}`: what differs is told by the new ones",
+                evidence.rules_hash, self.report.rules_hash
+            ));
+        }
+        let decided = self.decision.total.received;
+        let more = self.report.counts.received.checked_sub(decided)?;
+        (decided > 0 && more > 0).then(|| {
+            format!(
+                "traffic went on: {} more than the decision knows",
+                plural(more, "request is counted here", "requests are counted here")
+            )
+        })
     }
 
     /// All mismatches by class, in one sentence; `None` if none was asked again.

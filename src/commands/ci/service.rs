@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use parity_dashboards::terminal;
-use parity_mirror::Target;
+use parity_mirror::{Target, UpstreamUrl};
 use parity_schemas::visible::visible;
 use rustix::process::Signal as Kind;
 use tokio::time::timeout;
@@ -108,26 +108,36 @@ impl Services {
         let since = Instant::now();
         let mut last = "it was not asked yet".to_owned();
         let asked = ready::ready(target, path, |why| last = why);
-        if timeout(within, asked).await.is_ok() {
-            terminal::note(&format!(
-                "the {side} {} answers after {:.1} s",
-                target.url,
-                since.elapsed().as_secs_f64()
-            ));
-            return Ok(());
-        }
+        let is_ready = timeout(within, asked).await.is_ok();
         let own = self.0.iter().find(|service| service.side == side);
         let ports = own.map(|service| service.supervised.listening());
         let ports: Vec<String> = ports.iter().flatten().map(u16::to_string).collect();
-        let elsewhere = match ports.as_slice() {
-            [] => String::new(),
-            ports => format!("; its command listens on port {}", ports.join(", ")),
+        let listens = format!("its command listens on port {}", ports.join(", "));
+        let url = &target.url;
+        let has_its_port = match url {
+            UpstreamUrl::Http(place) | UpstreamUrl::Https(place) => {
+                ports.contains(&place.port.to_string())
+            }
+            UpstreamUrl::Unix(_) => true,
         };
-        let what = format!(
-            "{} was not ready within {within:?}: {}{elsewhere}",
-            target.url,
-            visible(&last)
-        );
+        let what = match (is_ready, ports.is_empty() || has_its_port) {
+            (true, true) => {
+                terminal::note(&format!(
+                    "the {side} {url} answers after {:.1} s",
+                    since.elapsed().as_secs_f64()
+                ));
+                return Ok(());
+            }
+            // Where a command listens on none, as a client of a container does, nothing is known.
+            (true, false) => format!("{url} is answered by somebody else; {listens}"),
+            (false, true) => {
+                format!("{url} was not ready within {within:?}: {}", visible(&last))
+            }
+            (false, false) => format!(
+                "{url} was not ready within {within:?}: {}; {listens}",
+                visible(&last)
+            ),
+        };
         Err(Broken { side, what })
     }
 

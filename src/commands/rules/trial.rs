@@ -10,9 +10,9 @@ use parity_schemas::visible::visible;
 use std::sync::Arc;
 
 use crate::cli::{OutputFormat, TestArgs};
-use crate::commands::gate::code;
 use crate::commands::selection;
 use crate::config::Layers;
+use crate::error::code;
 
 /// Runs it.
 pub(super) fn run(args: &TestArgs) -> Result<ExitCode> {

@@ -1,11 +1,13 @@
 //! What keeps a job from deciding: services that are not there or not what they seem, commands that cannot be started, tests that
 //! hang. Each ends with 2 and says why.
 
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use super::{ENOUGH, Job, recording};
 use crate::support::served::command;
 use crate::support::service::Service;
+use crate::support::wait_for;
 
 /// The end of a job with this legacy and candidate.
 fn run(job: &Job, services: [&str; 2], more: &[&str]) -> (i32, String) {
@@ -91,6 +93,41 @@ fn who_listened_before_is_not_taken_for_the_service() {
     let more = ["--candidate", "http://localhost:{port}"];
     let (code, said) = run(&job, [&equal, &on_it], &more);
     assert_eq!(code, 3, "{said}");
+}
+
+#[test]
+fn who_takes_the_port_meanwhile_is_not_taken_for_the_service_either() {
+    let job = Job::new();
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("bound").to_string();
+    drop(free);
+    let url = format!("http://{address}");
+    let started = job.place.path().join("started");
+    let equal = command("equal");
+    let elsewhere = format!("PORT=$((PORT+7)); export PORT; touch started; {equal}");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_for("the start", || started.exists().then_some(()));
+            let taken = TcpListener::bind(&address).expect("it is free");
+            while let Ok((mut stream, _)) = taken.accept() {
+                let mut asked = [0; 1_024];
+                let Ok(read) = stream.read(&mut asked) else {
+                    continue;
+                };
+                if asked[..read].starts_with(b"END") {
+                    return;
+                }
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                drop(stream.write_all(answer));
+            }
+        });
+        let (code, said) = run(&job, [&equal, &elsewhere], &["--candidate", &url]);
+        let mut end = TcpStream::connect(&address).expect("it listens");
+        end.write_all(b"END").expect("written");
+        assert_eq!(code, 2, "{said}");
+        let why = "is answered by somebody else; its command listens on port ";
+        assert!(said.contains(why), "{said}");
+    });
 }
 
 #[test]
