@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use parity_dashboards::question::Question;
-use parity_dashboards::terminal;
+use parity_dashboards::{terminal, view};
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use tempfile::TempDir;
@@ -27,8 +27,8 @@ use self::plan::{Plan, Side};
 use self::service::{Broken, Services};
 use super::gate;
 use super::replay::sending::{Opened, question, warn_of_unsafe};
-use super::written::Written;
-use crate::cli::CiArgs;
+use super::written::{self, Written};
+use crate::cli::{CiArgs, ReportFormat};
 use crate::config::MirrorSettings;
 use crate::config::environment::URL;
 use crate::config::settings::record;
@@ -344,6 +344,21 @@ impl Job<'_> {
         }
     }
 
+    /// Under a decision for people, what it rests on. Documents have places of their own for that.
+    fn tell_what_differs(&self, question: &Question) -> Result<()> {
+        if self.args.output != ReportFormat::Text || self.written.owns_stdout() {
+            return Ok(());
+        }
+        let reader = view::reader(&self.settings.store)?;
+        let decided = view::decided(&reader, question)?;
+        if decided.report.window.is_none() {
+            // Nothing was recorded, as the decision has said.
+            return Ok(());
+        }
+        terminal::print("\n")?;
+        written::print(&decided, ReportFormat::Text)
+    }
+
     /// The decision, and the exit code of the job.
     fn conclude(&self, evidence: &Evidence) -> Result<ExitCode> {
         let question = question(self.asked, self.settings, evidence.since);
@@ -354,6 +369,9 @@ impl Job<'_> {
             false,
             self.written,
         )?;
+        if decided != ExitCode::SUCCESS {
+            self.tell_what_differs(&question)?;
+        }
         if evidence.is_refused {
             return Ok(ExitCode::from(error::ERROR));
         }

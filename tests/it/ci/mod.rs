@@ -215,6 +215,19 @@ fn a_recording_is_replayed_to_services_that_the_job_starts() {
     recording(&job.place, "items", 10);
     let undecided = run("equal", &[]);
     assert_eq!(undecided.code, 3, "{}", undecided.stderr);
+    // For people, what differs stands under the decision.
+    let (legacy, candidate) = (command("equal"), command("other"));
+    recording(&job.place, "odd", 10);
+    let arguments = [
+        "--legacy-command",
+        &legacy,
+        "--candidate-command",
+        &candidate,
+    ];
+    let told = job.run(&[&arguments[..], &["--replay", "requests.ndjson"]].concat());
+    assert_eq!(told.code, 1, "{}", told.stderr);
+    let (decision, report) = (told.stdout.find("FAIL"), told.stdout.find("/text"));
+    assert!(decision.is_some() && decision < report, "{}", told.stdout);
     // What a later step reads is where it was asked for, with the commit as the version.
     let legacy = command("equal");
     let mut command = job.command(&[

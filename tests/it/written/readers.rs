@@ -42,10 +42,9 @@ impl Junit {
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> String {
     let mut all = element.attributes().map(|one| one.expect("well-formed"));
-    let found = all.find(|one| one.key.as_ref() == name.as_bytes());
+    let found = all.find(|one| one.key.as_ref() == name);
     let found = found.unwrap_or_else(|| panic!("no {name}"));
-    let value = String::from_utf8(found.value.to_vec()).expect("UTF-8");
-    resolved(&value)
+    resolved(&found.value)
 }
 
 /// With references replaced by what they mean.
@@ -85,7 +84,7 @@ pub(super) fn junit(xml: &str) -> Junit {
     loop {
         match reader.read_event().expect("well-formed") {
             Event::Start(element) => {
-                let name = String::from_utf8(element.name().as_ref().to_vec()).expect("UTF-8");
+                let name = element.name().as_ref().to_owned();
                 match name.as_str() {
                     "testsuite" => {
                         read.sums = ["tests", "failures", "errors", "skipped"]
@@ -110,12 +109,12 @@ pub(super) fn junit(xml: &str) -> Junit {
                 depth.push(name);
             }
             Event::Empty(element) => {
-                assert_eq!(element.name().as_ref(), b"property");
+                assert_eq!(element.name().as_ref(), "property");
                 let name = attribute(&element, "name");
                 read.properties.insert(name, attribute(&element, "value"));
             }
             Event::Text(text) => {
-                let text = String::from_utf8(text.to_vec()).expect("UTF-8");
+                let text = text.xml10_content();
                 if depth.last().is_some_and(|name| name != "testcase") && depth.len() > 3 {
                     case.text.push_str(&text);
                 } else {
@@ -123,8 +122,7 @@ pub(super) fn junit(xml: &str) -> Junit {
                 }
             }
             Event::GeneralRef(reference) => {
-                let name = String::from_utf8(reference.to_vec()).expect("UTF-8");
-                case.text.push_str(&resolved(&format!("&{name};")));
+                case.text.push_str(&resolved(&format!("&{};", &*reference)));
             }
             Event::End(_) => {
                 if depth.pop().as_deref() == Some("testcase") {
