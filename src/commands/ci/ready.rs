@@ -17,7 +17,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{sleep, timeout};
 
 /// Between two requests: a service loses little by it, and so does the job.
-const LOOK: Duration = Duration::from_millis(50);
+pub(super) const LOOK: Duration = Duration::from_millis(50);
 /// How long one request may take: the first one of a service that is slow to begin with. Then another one is sent.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// How long it is looked whether somebody listens before a service is started.

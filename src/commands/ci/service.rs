@@ -11,7 +11,7 @@ use parity_dashboards::terminal;
 use parity_mirror::{Target, UpstreamUrl};
 use parity_schemas::visible::visible;
 use rustix::process::Signal as Kind;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::log::Log;
 use super::plan::{Side, Start};
@@ -21,6 +21,9 @@ use crate::process::guard::GRACE;
 use crate::process::signals::{Signal, Signals};
 use crate::process::supervised::{End, State, Supervised};
 
+/// How long a command whose service answers may take to listen itself. One that does not is a client of what listens, such as that
+/// of a container, and is believed.
+const LISTENS_WITHIN: Duration = Duration::from_secs(2);
 /// How long what nobody watches any more may take to end after SIGKILL.
 const SWEPT_WITHIN: Duration = Duration::from_secs(2);
 
@@ -109,9 +112,12 @@ impl Services {
         let mut last = "it was not asked yet".to_owned();
         let asked = ready::ready(target, path, |why| last = why);
         let is_ready = timeout(within, asked).await.is_ok();
-        let own = self.0.iter().find(|service| service.side == side);
-        let ports = own.map(|service| service.supervised.listening());
-        let ports: Vec<String> = ports.iter().flatten().map(u16::to_string).collect();
+        let patience = if is_ready {
+            LISTENS_WITHIN
+        } else {
+            Duration::ZERO
+        };
+        let ports = self.ports(side, patience).await;
         let listens = format!("its command listens on port {}", ports.join(", "));
         let url = &target.url;
         let has_its_port = match url {
@@ -139,6 +145,22 @@ impl Services {
             ),
         };
         Err(Broken { side, what })
+    }
+
+    /// The ports on which a service's command listens, as soon as there is one.
+    async fn ports(&self, side: Side, patience: Duration) -> Vec<String> {
+        let begun = Instant::now();
+        let own = self.0.iter().find(|service| service.side == side);
+        let Some(own) = own.filter(|_| cfg!(target_os = "linux")) else {
+            return Vec::new();
+        };
+        loop {
+            let ports = own.supervised.listening();
+            if !ports.is_empty() || begun.elapsed() >= patience {
+                return ports.iter().map(u16::to_string).collect();
+            }
+            sleep(ready::LOOK).await;
+        }
     }
 
     /// Tells all to end, and waits for none.
