@@ -4,6 +4,7 @@
 //! definitions of the settings ([`flags`]).
 
 mod asked;
+mod ci;
 mod decisions;
 mod diff;
 mod flags;
@@ -17,11 +18,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use asked::{Asked, OfGate, OfReport};
+pub(crate) use ci::{CiArgs, SuperviseArgs};
 pub(crate) use decisions::{DecisionsCommand, ListArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
-pub(crate) use replay::ReplayArgs;
+pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use unknown::parse;
 pub(crate) use written::{Annotations, WrittenArgs};
 
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Mirror(MirrorArgs),
     /// Send recorded requests to both services, compare and record: exit 0, or as the gate with --gate
     Replay(Box<ReplayArgs>),
+    /// Run a whole CI job: start both services, replay or run tests, decide, end all: exit 0 pass, 1 fail, 3 undecided
+    Ci(Box<CiArgs>),
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different
@@ -144,6 +148,9 @@ pub(crate) enum Command {
     /// Write, check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Run a command for `parity ci` and end all that came of it
+    #[command(hide = true)]
+    Supervise(SuperviseArgs),
 }
 
 /// The samples of `demo`.

@@ -1,5 +1,6 @@
 //! One file per command. A command reads its settings, calls the crates, prints the result, and returns its exit code.
 
+pub(crate) mod ci;
 pub(crate) mod config;
 pub(crate) mod decisions;
 pub(crate) mod demo;

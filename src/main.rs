@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Mirror(args) => commands::mirror::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
+        Command::Ci(args) => commands::ci::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Gate(args) => commands::gate::run(&args),
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),
         Command::Config(command) => commands::config::run(&command),
+        Command::Supervise(args) => process::guard::run(&args.command),
     };
     ended.unwrap_or_else(|error| error::report(&error))
 }

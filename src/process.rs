@@ -4,8 +4,11 @@
 //! Commands use it, and an instance starts the pipeline; the pipeline knows nothing of it.
 
 pub(crate) mod admin;
+pub(crate) mod descendants;
 mod descriptors;
+pub(crate) mod guard;
 pub(crate) mod handover;
 pub(crate) mod instance;
 pub(crate) mod signals;
+pub(crate) mod supervised;
 pub(crate) mod telemetry;

@@ -56,7 +56,10 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     let cli = Cli::command();
     writeln!(out, "These flags are for every command:\n")?;
     flags(&mut out, cli.get_arguments())?;
-    for command in cli.get_subcommands() {
+    let shown = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    for command in shown {
         commands(&mut out, command, "parity")?;
     }
     variables(&mut out)?;

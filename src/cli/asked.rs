@@ -34,6 +34,16 @@ impl Asks for OfReplay {
     }
 }
 
+/// `ci`: what does not say which evidence, because that is what the job has added.
+#[derive(Debug)]
+pub(crate) struct OfCi;
+impl Asks for OfCi {
+    fn parts() -> impl Iterator<Item = &'static Part> {
+        let selects = |part: &&Part| matches!(part.name, "candidate-version" | "since");
+        PARTS.iter().filter(move |part| !selects(part))
+    }
+}
+
 /// `report`: what a report depends on.
 #[derive(Debug)]
 pub(crate) struct OfReport;

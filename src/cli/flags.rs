@@ -12,6 +12,11 @@ use crate::config::settings::{self, Kind, Setting, mirror, record, sink, top};
 pub(crate) trait Takes {
     /// In the order of its help.
     fn settings() -> Vec<&'static Setting>;
+
+    /// What holds for this command where nobody says otherwise, in words, if that is not the default.
+    fn otherwise(_setting: &Setting) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The flags of a command that are settings, where the user gave them.
@@ -31,7 +36,7 @@ impl<C> Flags<C> {
 
 impl<C: Takes> clap::Args for Flags<C> {
     fn augment_args(command: Command) -> Command {
-        command.args(C::settings().into_iter().filter_map(argument))
+        command.args(C::settings().into_iter().filter_map(argument::<C>))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -58,13 +63,17 @@ impl<C: Takes> FromArgMatches for Flags<C> {
 }
 
 /// The flag of a setting, if it has one.
-fn argument(setting: &'static Setting) -> Option<Arg> {
+fn argument<C: Takes>(setting: &'static Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let mut help = setting.about.to_owned();
     if setting.kind == Kind::List {
         help.push_str("; several parted by commas");
     }
-    if let Some(default) = setting.default().filter(|default| !default.is_empty()) {
+    let own = C::otherwise(setting).map(str::to_owned);
+    if let Some(default) = own
+        .or_else(|| setting.default())
+        .filter(|default| !default.is_empty())
+    {
         help = format!("{help} [default: {default}]");
     }
     let argument = Arg::new(setting.key)
@@ -106,6 +115,38 @@ impl Takes for OfReplay {
         let mut settings = OfMirror::settings();
         settings.retain(|setting| !is_of_clients(setting));
         settings
+    }
+}
+
+/// `ci`: what a mirror has that ends with its job.
+#[derive(Debug)]
+pub(crate) struct OfCi;
+impl Takes for OfCi {
+    fn settings() -> Vec<&'static Setting> {
+        let elsewhere: [&'static Setting; 5] = [
+            &mirror::MODE,
+            &mirror::SHADOW,
+            &mirror::TLS_CERTIFICATE_FILE,
+            &mirror::TLS_KEY_FILE,
+            &mirror::HANDOVER,
+        ];
+        let is_elsewhere =
+            |setting: &&'static Setting| elsewhere.iter().any(|one| one.key == setting.key);
+        let mut settings = OfMirror::settings();
+        settings.retain(|setting| !is_elsewhere(setting));
+        settings
+    }
+
+    fn otherwise(setting: &Setting) -> Option<&'static str> {
+        let own: [(&Setting, _); 5] = [
+            (&mirror::LISTEN, "a free port"),
+            (&mirror::ADMIN, "a free port"),
+            (&record::STORE, "one that is deleted with the job"),
+            (&mirror::INSTANCE, "ci"),
+            (&top::MIGRATION, "ci"),
+        ];
+        let found = own.into_iter().find(|(one, _)| one.key == setting.key);
+        found.map(|(_, words)| words)
     }
 }
 

@@ -15,7 +15,6 @@ const CONCURRENCY: &str = "16";
 
 /// Flags of `replay`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct ReplayArgs {
     /// Recordings, one after the other: NDJSON, HAR, GoReplay, access log or curl commands, also packed; `-` is standard input.
     #[arg(required = true, value_name = "RECORDING")]
@@ -24,6 +23,23 @@ pub(crate) struct ReplayArgs {
     pub(crate) file: ConfigFile,
     #[command(flatten)]
     pub(crate) flags: Flags<OfReplay>,
+    #[command(flatten)]
+    pub(crate) sending: SendingArgs,
+    /// Decide on what was replayed, and exit with that: 0 pass, 1 fail, 3 undecided.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    #[command(flatten)]
+    pub(crate) asked: Asked<Asks>,
+    /// Form of the report, or of the decision.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: ReportFormat,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
+}
+
+/// What of a recording is sent, and how; of `replay` and `ci`.
+#[derive(Debug, Args)]
+pub(crate) struct SendingArgs {
     /// Format of the recordings, if it cannot be found out: ndjson, har, goreplay, access-log, curl.
     #[arg(long)]
     pub(crate) format: Option<Format>,
@@ -54,14 +70,23 @@ pub(crate) struct ReplayArgs {
     /// Exit 2 if any part of the recordings could not be read.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Decide on what was replayed, and exit with that: 0 pass, 1 fail, 3 undecided.
-    #[arg(long)]
-    pub(crate) gate: bool,
-    #[command(flatten)]
-    pub(crate) asked: Asked<Asks>,
-    /// Form of the report, or of the decision.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output: ReportFormat,
-    #[command(flatten)]
-    pub(crate) written: WrittenArgs,
+}
+
+impl SendingArgs {
+    /// A flag that was given and has no effect where nothing is replayed.
+    pub(crate) fn needs_a_recording(&self) -> Option<&'static str> {
+        let given = [
+            ("--format", self.format.is_some()),
+            ("--access-log", self.access_log.is_some()),
+            ("--host", !self.hosts.is_empty()),
+            ("--speed", self.speed.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--concurrency", self.concurrency.to_string() != CONCURRENCY),
+            ("--limit", self.limit.is_some()),
+            ("--recorded-answers", self.recorded_answers),
+            ("--strict", self.strict),
+        ];
+        let first = given.into_iter().find(|(_, is_given)| *is_given);
+        first.map(|(flag, _)| flag)
+    }
 }

@@ -1,4 +1,4 @@
-//! Flags that write the result into files, for every command that has one: `report`, `gate`, `replay`.
+//! Flags that write the result into files, for every command that has one: `report`, `gate`, `replay`, `ci`.
 
 use clap::{Args, ValueEnum};
 

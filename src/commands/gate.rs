@@ -4,6 +4,7 @@ mod openapi;
 mod waiting;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,13 +30,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let config = args.store.file.config.as_deref();
     let written = Written::ready(&args.written, args.output, config)?;
     let (store, mut question) = selection::resolve(&args.store, args.asked.question())?;
-    if let Some(file) = &args.openapi {
-        let described = openapi::operations(file)?;
-        for note in &described.notes {
-            terminal::note(&visible(note));
-        }
-        question.thresholds.operations = described.operations;
-    }
+    demand_operations(&mut question, args.openapi.as_deref())?;
     judge(
         &store,
         &question,
@@ -43,6 +38,18 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         args.dry_run,
         &written,
     )
+}
+
+/// Demands the operations of an OpenAPI description, if there is one.
+pub(super) fn demand_operations(question: &mut Question, file: Option<&Path>) -> Result<()> {
+    if let Some(file) = file {
+        let described = openapi::operations(file)?;
+        for note in &described.notes {
+            terminal::note(&visible(note));
+        }
+        question.thresholds.operations = described.operations;
+    }
+    Ok(())
 }
 
 /// Decides on what a store has, waits up to `wait` while that is undecided, keeps, writes and prints the decision.

@@ -103,7 +103,8 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             instance.longest_end().as_secs()
         ));
     }
-    finish_or_abandon(instance, &mut signals)
+    instance.finish_or_abandon(&mut signals)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Says where it listens, and warns when the candidate version is missing.
@@ -182,34 +183,4 @@ fn reload(
     }
     *settings = next;
     Ok(())
-}
-
-/// Finishes on another thread, so that a second signal can end the process before the drain is over.
-fn finish_or_abandon(instance: Instance, signals: &mut Signals) -> Result<ExitCode> {
-    let (finished, outcome) = tokio::sync::oneshot::channel();
-    let finishing = std::thread::Builder::new()
-        .name("drain".to_owned())
-        .spawn(move || {
-            let ended = instance.finish();
-            // Sending fails only after a second signal, when nobody waits for the outcome.
-            let _unheard = finished.send(());
-            ended
-        })?;
-    let mut abandoned = false;
-    let done = async move {
-        let _ended = outcome.await;
-    };
-    signals.wait(done, |signal| {
-        abandoned = signal == Signal::End;
-        abandoned
-    });
-    if abandoned {
-        anyhow::bail!(
-            "ended before the drain was over; requests under way were cut and the last results are lost"
-        );
-    }
-    finishing
-        .join()
-        .map_err(|_| anyhow::anyhow!("the drain ended by a panic; the log has it"))??;
-    Ok(ExitCode::SUCCESS)
 }

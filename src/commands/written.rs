@@ -138,7 +138,7 @@ impl Written {
     }
 
     /// Whether a document is printed in place of what `--output` says.
-    fn owns_stdout(&self) -> bool {
+    pub(crate) fn owns_stdout(&self) -> bool {
         let mut all = self.destinations.iter();
         all.any(|one| matches!(one.target, Target::Stdout))
     }

@@ -11,9 +11,15 @@ use super::settings::{self, Setting, limits};
 
 /// How the names of all our variables begin.
 const PREFIX: &str = "PARITY_";
+/// Where the proxy is, for the tests that `parity ci` runs.
+pub(crate) const URL: &str = "PARITY_URL";
 /// Variables that are no settings, with what they are for. The command line, the log and scripts read them.
-pub(crate) const BESIDE: [(&str, &str); 3] = [
+pub(crate) const BESIDE: [(&str, &str); 4] = [
     ("PARITY_CONFIG", "the configuration file, as `--config`"),
+    (
+        URL,
+        "set by `parity ci` for the command that it runs: where the proxy is",
+    ),
     (
         "PARITY_LOG",
         "a filter for the log, such as `parity_mirror=debug`; it wins over `-v` and `-q`",

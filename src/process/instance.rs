@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::server::{MirrorAdmin, Process, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
@@ -30,6 +30,7 @@ use crate::pipeline::Pipeline;
 use crate::process::admin::{AdminPort, bind_admin, register_build_info};
 use crate::process::descriptors::{self, Shares};
 use crate::process::handover::Inherited;
+use crate::process::signals::{Signal, Signals};
 
 /// A mirror at work.
 pub(crate) struct Instance {
@@ -199,6 +200,17 @@ impl Instance {
         self.drain();
     }
 
+    /// Requests that were received and have no outcome yet, those that are asked again included.
+    pub(crate) fn open(&self) -> impl Fn() -> u64 + use<> {
+        let book = self.pipeline.book();
+        move || open(&book)
+    }
+
+    /// Requests that were received so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.pipeline.book().totals().total.received
+    }
+
     /// Where clients connect.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
@@ -245,6 +257,35 @@ impl Instance {
         let stored = self.pipeline.finish(until);
         let admin = self.admin.finish();
         proxy.and(stored).and(admin)
+    }
+
+    /// The same on another thread, so that a second ending signal can end the process before the drain is over.
+    pub(crate) fn finish_or_abandon(self, signals: &mut Signals) -> Result<()> {
+        let (finished, outcome) = tokio::sync::oneshot::channel();
+        let finishing = std::thread::Builder::new()
+            .name("drain".to_owned())
+            .spawn(move || {
+                let ended = self.finish();
+                // Sending fails only after a second signal, when nobody waits for the outcome.
+                let _unheard = finished.send(());
+                ended
+            })?;
+        let mut abandoned = false;
+        let done = async move {
+            let _ended = outcome.await;
+        };
+        signals.wait(done, |signal| {
+            abandoned = signal == Signal::End;
+            abandoned
+        });
+        if abandoned {
+            bail!(
+                "ended before the drain was over; requests under way were cut and the last results are lost"
+            );
+        }
+        finishing
+            .join()
+            .map_err(|_| anyhow!("the drain ended by a panic; the log has it"))?
     }
 }
 

@@ -6,6 +6,7 @@
 mod architecture;
 mod attributes;
 mod broken_candidates;
+mod ci;
 mod clients;
 mod command_diff;
 mod command_diff_formats;

@@ -8,12 +8,11 @@
 //!   checked.
 //! - ```` ```toml ````: `parity config check` finds no problem. A variable that must be set is named in the fence. `equal`:
 //!   the two documents in the comments differ without the rules, and do not with them.
-//! - ```` ```yaml ci ````, ```` ```yaml envoy ````, ```` ```nginx ````: run by `recipe` and by `tap`. ```` ```ini systemd ````
+//! - ```` ```yaml ci ````: a part of examples/ci, which `ci` runs. ```` ```yaml envoy ````, ```` ```nginx ````: run by `tap`. ```` ```ini systemd ````
 //!   and ```` ```dockerfile ````: by `service`, as far as that is possible without systemd and Docker.
 //! - ```` ```text demo ````: compared with the demo by `demo`. ```` ```text diagram ````: nothing to run.
 
 mod page;
-mod recipe;
 mod service;
 mod session;
 mod shown;

@@ -16,6 +16,7 @@ use crate::command_diff_text::sample;
 use crate::servers::{ClickHouse, Kafka, free_port};
 use crate::support::client::Connection;
 use crate::support::process::{Ended, Mirror, Place};
+use crate::support::served::{self, executable};
 use crate::support::service::Service;
 use crate::support::wait_for;
 
@@ -62,6 +63,15 @@ pub(super) fn with_files(place: &Place) {
 10.0.0.2 - - [24/Nov/2026:03:00:01 +0000] "GET /users/43?full=1 HTTP/1.1" 200 977 "-" "curl/8.5.0"
 "#;
     place.write("access.log", log);
+    let requests: String = (0..3_000)
+        .map(|number| format!("{{\"method\":\"GET\",\"url\":\"/items/{number}\"}}\n"))
+        .collect();
+    place.write("traffic.ndjson", requests);
+    for service in ["old-service", "new-service"] {
+        executable(place.path(), service, &served::command("equal"));
+    }
+    let tests = "curl --silent --fail \"$BASE_URL/items/[1-4000]\" --output /dev/null";
+    executable(place.path(), "api-tests", tests);
     let answered = r#"{"schema":"parity.exchange/v1","time":"2026-11-24T03:00:00.000000Z","method":"GET","url":"/users/42","response":{"status":200,"headers":[["content-type","application/json"]],"body":"{\"a\":1}"}}"#;
     place.write("answered.ndjson", format!("{answered}\n"));
     place.write("candidate.headers", "authorization: Bearer abc\n");

@@ -99,7 +99,7 @@ impl Answer {
         self
     }
 
-    fn write(&self, stream: &mut TcpStream, head: bool) -> std::io::Result<()> {
+    pub(crate) fn write(&self, stream: &mut TcpStream, head: bool) -> std::io::Result<()> {
         let mut bytes = format!("HTTP/1.1 {} Whatever\r\n", self.status).into_bytes();
         for (name, value) in &self.headers {
             bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
