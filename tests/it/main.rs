@@ -56,6 +56,7 @@ mod record;
 mod reload;
 mod replay;
 mod restart;
+mod rollouts;
 mod scale;
 mod secrets;
 mod store_lost;
