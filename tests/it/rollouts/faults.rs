@@ -236,7 +236,6 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
         let port = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = port.local_addr().expect("bound");
         let admin = port.to_string();
-        // The last of two equal arguments counts.
         let (mut mirror, services) = proven(&place, passes, &[]);
         let over = AtomicBool::new(false);
         let asked = std::thread::scope(|scope| {
@@ -264,9 +263,6 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
             for end in ["TERM", "KILL"] {
                 mirror.signal(end);
                 mirror.ended();
-                let mut more = arguments(&[]);
-                more.extend(["--redaction-key-file", "key"]);
-                place.write("key", "0123456789abcdef0123456789abcdef");
                 let mut command = place.command(&[
                     "mirror",
                     "--legacy",
@@ -278,7 +274,7 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
                     "--admin",
                     &admin,
                 ]);
-                command.args(&more).env("PARITY_INSTANCE", "test");
+                command.args(arguments(&[])).env("PARITY_INSTANCE", "test");
                 mirror = place.start(&mut command);
                 mirror.address = mirror.announced("listening on http://");
                 mirror.admin = mirror.announced("admin port on http://");

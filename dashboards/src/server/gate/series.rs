@@ -210,7 +210,7 @@ fn encode(encoder: &mut DescriptorEncoder<'_>, decision: &Decision) -> fmt::Resu
     gauge(&mut metric, &of, decision.time.as_micros() as f64 / 1e6)?;
 
     let total = Told::of(&decision.total);
-    let routes = told(&decision.routes);
+    let routes = told(decision.routes.iter().map(Told::of));
     for (of_all, of_each, about, value) in MEASURED {
         let mut metric = encoder.encode_descriptor(of_all, about, None, MetricType::Gauge)?;
         if let Some(value) = value(&total) {
@@ -268,10 +268,10 @@ impl<'a> Told<'a> {
 }
 
 /// The routes that have series, which come with the worst first; the last stands for all others.
-fn told(routes: &[RouteDecision]) -> Vec<Told<'_>> {
-    let mut told: Vec<Told<'_>> = Vec::new();
-    let mut rest: Option<Told<'_>> = None;
-    for route in routes.iter().map(Told::of) {
+fn told<'a>(routes: impl Iterator<Item = Told<'a>>) -> Vec<Told<'a>> {
+    let mut told: Vec<Told<'a>> = Vec::new();
+    let mut rest: Option<Told<'a>> = None;
+    for route in routes {
         if route.route != OTHER && told.len() < MOST_ROUTES {
             told.push(route);
         } else {
@@ -281,11 +281,54 @@ fn told(routes: &[RouteDecision]) -> Vec<Told<'_>> {
                     rest = Some(Told {
                         route: OTHER,
                         ..route
-                    })
+                    });
                 }
             }
         }
     }
     told.extend(rest);
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(route: &str, compared: u64, lower: f64, upper: f64) -> Told<'_> {
+        Told {
+            route,
+            compared,
+            differing: 1,
+            lower,
+            upper,
+        }
+    }
+
+    #[test]
+    fn routes_without_series_of_their_own_are_added_up_with_the_worst_of_their_bounds() {
+        let names: Vec<String> = (0..MOST_ROUTES + 2)
+            .map(|number| format!("GET /{number}"))
+            .collect();
+        let mut routes = vec![route(OTHER, 5, 0.25, 0.5)];
+        routes.extend(names.iter().map(|name| route(name, 3, 0.125, 1.0)));
+        let told = told(routes.into_iter());
+        assert_eq!(told.len(), MOST_ROUTES + 1);
+        assert_eq!(told[0].route, "GET /0");
+        let rest = Told {
+            differing: 3,
+            ..route(OTHER, 11, 0.25, 1.0)
+        };
+        assert_eq!(told.last(), Some(&rest));
+    }
+
+    #[test]
+    fn before_anything_was_compared_no_series_looks_like_a_pass() {
+        let nothing = Told {
+            differing: 0,
+            ..route("", 0, 0.0, 1.0)
+        };
+        let values = MEASURED.map(|(name, _, _, value)| (name, value(&nothing)));
+        assert!(values.contains(&("parity_gate_differing_rate", None)));
+        assert!(values.contains(&("parity_gate_differing_upper", Some(1.0))));
+    }
 }
