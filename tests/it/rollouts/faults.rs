@@ -238,7 +238,7 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
         let admin = port.to_string();
         let (mut mirror, services) = proven(&place, passes, &[]);
         let over = AtomicBool::new(false);
-        let asked = std::thread::scope(|scope| {
+        let (mirror, asked) = std::thread::scope(|scope| {
             let _stop = Stop(&over);
             let polling = scope.spawn(|| {
                 let (template, canary) = (template(), canary());
@@ -285,7 +285,7 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
                 });
             }
             over.store(true, Ordering::Relaxed);
-            polling.join().expect("no yes")
+            (mirror, polling.join().expect("no yes"))
         });
         assert!(asked.0 > 0 && asked.1 > 0, "{asked:?}");
         mirror.stop();

@@ -129,7 +129,7 @@ async fn judged(
     } else {
         GateBrief::of(&decision)
     };
-    let mut said = format!("{}: {}", brief.verdict, brief.reason);
+    let mut said = format!("{}: {}", brief.verdict.as_str(), brief.reason);
     if let Some(id) = brief.decision {
         said = format!("{said} (decision {id})");
     }
