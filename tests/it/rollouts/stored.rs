@@ -19,9 +19,7 @@ fn ask(mirror: &Mirror<'_>, method: &str, target: &str, body: &str) -> client::A
 fn stored(mirror: &Mirror<'_>) -> Vec<String> {
     let page = ask(mirror, "GET", "/api/v1/decisions", "").json();
     let decisions = page["decisions"].as_array().expect("a list");
-    let ids = decisions
-        .iter()
-        .map(|decision| decision["decision_id"].as_str());
+    let ids = decisions.iter().map(|decision| decision["id"].as_str());
     ids.map(|id| id.expect("an id").to_owned()).collect()
 }
 

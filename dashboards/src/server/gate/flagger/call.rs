@@ -24,13 +24,17 @@ pub(super) struct Call {
 impl Call {
     /// Reads a body. What is wrong with it is an error.
     pub(super) fn read(body: &[u8]) -> Result<Self, String> {
-        let read: Self = serde_json::from_slice(body).map_err(|error| {
+        let wrong = |line, column| {
             format!(
-                "the body is not a JSON object with texts in `metadata`, as Flagger sends it: line {}, column {}",
-                error.line(),
-                error.column()
+                "the body is not a JSON object with texts in `metadata`, as Flagger sends it: line {line}, column {column}"
             )
-        })?;
+        };
+        // A list would be read as the members in their order.
+        if !body.trim_ascii_start().starts_with(b"{") {
+            return Err(wrong(1, 1));
+        }
+        let read: Self =
+            serde_json::from_slice(body).map_err(|error| wrong(error.line(), error.column()))?;
         let tokens = read.metadata.0.iter().filter(|(name, _)| name == TOKEN);
         if tokens.count() > 1 {
             return Err("metadata has more than one token".to_owned());
@@ -136,6 +140,7 @@ mod tests {
             "hush",
             "null",
             "[]",
+            r#"["rollback",{"token":"hush"}]"#,
             "{\"metadata\":{\"token\":\"hush\"}",
             r#"{"metadata":{"token":"hush"}} hush"#,
             r#"{"metadata":"hush"}"#,
@@ -154,7 +159,7 @@ mod tests {
                 "{wrong}"
             );
         }
-        assert!(Call::read(b"{\"name\":\"\xff\"}").is_err() || Call::read(b"{}").is_ok());
+        assert!(Call::read(b"{\"metadata\":{\"since\":\"\xff\"}}").is_err());
         let deep = "[".repeat(5_000);
         assert!(Call::read(format!("{{\"x\":{deep}").as_bytes()).is_err());
     }
