@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::site::Site;
+use crate::view::words::caused;
 use crate::view::{self, Unreadable};
 
 /// An HTTP answer that reports an error.
@@ -60,13 +61,13 @@ impl ErrorAnswer {
 
 impl From<StoreError> for ErrorAnswer {
     fn from(error: StoreError) -> Self {
-        Self::unavailable(error.to_string())
+        Self::unavailable(caused(&error))
     }
 }
 
 impl From<Unreadable> for ErrorAnswer {
     fn from(error: Unreadable) -> Self {
-        Self::unavailable(error.to_string())
+        Self::unavailable(caused(&error))
     }
 }
 

@@ -6,6 +6,8 @@
 use parity_schemas::evidence::Decision;
 use parity_sink::{StoreConfig, record_decision};
 
+use super::words::caused;
+
 /// Stores a decision; in it is then written that it is stored, or why not.
 pub fn keep(decision: &mut Decision, store: &StoreConfig) {
     decision.stored = Some(true);
@@ -14,7 +16,7 @@ pub fn keep(decision: &mut Decision, store: &StoreConfig) {
         Some("nothing is recorded of what was asked for, so it rests on nothing".to_owned())
     } else {
         let stored = record_decision(store, decision);
-        stored.err().map(|error| error.to_string())
+        stored.err().map(|error| caused(&error))
     };
     if let Some(why) = failed {
         leave(decision, why);

@@ -1,5 +1,6 @@
 //! What goes wrong around a controller's question: wrong calls, tokens and pages, restarts, crowds. Nothing of it is a yes.
 
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -234,8 +235,9 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
     for passes in [true, false] {
         let place = place();
         // An address of its own: on the usual one, a connection that is refused could take the port.
-        let port = TcpListener::bind("127.0.0.77:0").expect("a free port");
-        let port = port.local_addr().expect("bound");
+        let free = TcpListener::bind("127.0.0.77:0").expect("a free port");
+        let port = free.local_addr().expect("bound");
+        drop(free);
         let admin = port.to_string();
         let (mut mirror, services) = proven(&place, passes, &[]);
         let over = AtomicBool::new(false);
@@ -298,6 +300,24 @@ fn a_crowd_of_controllers_is_answered_in_time() {
     let place = place();
     let (mirror, _kept) = proven(&place, true, &[]);
     let port = mirror.admin;
+    let ids: BTreeSet<String> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..24)
+            .map(|_| {
+                scope.spawn(move || {
+                    let bearer = format!("Bearer {TOKEN}");
+                    let headers = [("authorization", bearer.as_str())];
+                    client::send(port, "GET", "/api/v1/gate", &headers, b"").json()
+                })
+            })
+            .collect();
+        let answers = asking
+            .into_iter()
+            .map(|asked| asked.join().expect("answered"));
+        answers
+            .map(|answer| answer["decision_id"].to_string())
+            .collect()
+    });
+    assert!(ids.len() <= 6, "they share decisions: {ids:?}");
     // Equal questions share a decision; different ones wait for a place. Connections are few, so some wait before that.
     for different in [false, true] {
         std::thread::scope(|scope| {
