@@ -25,8 +25,8 @@ use crate::view;
 /// Shortest time between two decisions: less than the 15 s after which Prometheus usually scrapes again, so that each scrape finds
 /// one that is newer than the last scrape.
 const EVERY: Duration = Duration::from_secs(10);
-/// A decision that took long is made again after so many times as long: then reading a large record takes a tenth of a core at
-/// the most.
+/// A decision on a record that takes long to read is made again after so many times as long: then that takes a tenth of a core at
+/// the most. Waiting for watermarks does not count.
 const REST: u32 = 10;
 /// A decision that began longer ago is not told any more: scrapes come at least every few minutes, or nobody judges by them.
 const STALE: Duration = Duration::from_mins(5);
@@ -87,6 +87,8 @@ pub(in crate::server) async fn judge(site: &Site, series: &Series) {
         });
         let decision = decision.await;
         let took = began.elapsed();
+        let waited = decision.as_ref().map_or(0, |decision| decision.waited_ms);
+        let worked = took.saturating_sub(Duration::from_millis(waited));
         {
             let mut judged = series.judged();
             judged.succeeded = Some(decision.is_ok());
@@ -101,7 +103,7 @@ pub(in crate::server) async fn judge(site: &Site, series: &Series) {
                 }
             };
         }
-        tokio::time::sleep(EVERY.saturating_sub(took).max(took * REST)).await;
+        tokio::time::sleep(EVERY.saturating_sub(took).max(worked * REST)).await;
     }
 }
 
