@@ -28,7 +28,10 @@ pub const ONLY_FLAGS: [(&str, &str); 8] = [
         "no request makes the process that answers read a file; name routes with require_route",
     ),
     ("wait", "a request is answered at once; ask again"),
-    ("dry-run", "nothing that is decided here is stored"),
+    (
+        "dry-run",
+        "GET stores nothing, and POST is the way to have a decision stored",
+    ),
     ("output", "the API answers with JSON, and / with a page"),
     (
         "report",

@@ -6,6 +6,7 @@
 mod answer;
 mod api;
 mod connections;
+mod gate;
 mod guard;
 mod html;
 mod parameters;
@@ -33,11 +34,25 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// wait to be accepted.
 pub async fn serve(
     listener: TcpListener,
-    site: Site,
+    mut site: Site,
     connections: usize,
     shutdown: impl Future<Output = ()>,
 ) {
-    connections::serve(listener, router(Arc::new(site)), connections, shutdown).await;
+    let series = gate::Series::of(&site);
+    if let Some(series) = &series {
+        site.registry.register_collector(Box::new(series.clone()));
+    }
+    let site = Arc::new(site);
+    let judging = async {
+        match &series {
+            Some(series) => gate::judge(&site, series).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = connections::serve(listener, router(Arc::clone(&site)), connections, shutdown) => {}
+        () = judging => {}
+    }
 }
 
 fn router(site: Arc<Site>) -> Router {
@@ -49,7 +64,6 @@ fn router(site: Arc<Site>) -> Router {
         .route("/assets/style.css", get(html::style))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))
-        .route("/api/v1/gate", get(api::gate))
         .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/decisions", get(api::decisions))
@@ -66,8 +80,9 @@ fn router(site: Arc<Site>) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .merge(guarded)
+        .with_state(Arc::clone(&site))
+        .merge(gate::router(&site))
         .layer(middleware::map_response(guard::harden))
-        .with_state(site)
 }
 
 /// 200 while the process does its work: requests are accepted, records are moved.

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
+use crate::evidence::{Decision, Outcome};
 use crate::known::{KnownEntry, KnownState, NewGroup};
 use crate::record::Mismatch;
+use crate::time::Timestamp;
+use crate::visible::visible_up_to;
 
 /// Name and version of a page of mismatches.
 pub const MISMATCHES_SCHEMA: &str = "parity.mismatches/v1";
@@ -15,6 +19,67 @@ pub const CONFIG_SCHEMA: &str = "parity.config/v1";
 
 /// Name and version of the register of known differences.
 pub const KNOWN_SCHEMA: &str = "parity.known/v1";
+
+/// Name and version of the gate's answer in a few members.
+pub const GATE_BRIEF_SCHEMA: &str = "parity.gate_brief/v1";
+
+/// The gate's answer in a few members, for a rollout controller, which keeps what it measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateBriefDocument {
+    /// [`GATE_BRIEF_SCHEMA`].
+    pub schema: String,
+    /// The answer.
+    pub gate: GateBrief,
+}
+
+/// What a controller needs of a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateBrief {
+    /// The outcome of the decision.
+    pub verdict: Outcome,
+    /// Requests that were compared, of all routes together.
+    pub compared: u64,
+    /// Those of them that differ and count.
+    pub differing: u64,
+    /// differing / compared; null before anything was compared, because 0 would look like a pass.
+    pub rate: Option<f64>,
+    /// One-sided lower bound of the rate.
+    pub lower: f64,
+    /// One-sided upper bound; 1 where nothing was compared.
+    pub upper: f64,
+    /// The weightiest reason in one line of bounded length.
+    pub reason: String,
+    /// The candidate that it is about, as recorded; null when nothing was recorded.
+    pub candidate_version: Option<String>,
+    /// When it was decided.
+    pub time: Timestamp,
+    /// The id under which it is stored; null when it is not.
+    pub decision: Option<Uuid>,
+}
+
+impl GateBrief {
+    /// Characters of the reason: a controller writes it into an event or a status, which are small.
+    pub const REASON: usize = 300;
+
+    /// What is told of a decision.
+    pub fn of(decision: &Decision) -> Self {
+        let total = &decision.total;
+        let reason = decision.reasons.first().unwrap_or(&decision.headline);
+        let evidence = decision.evidence.as_ref();
+        Self {
+            verdict: decision.outcome,
+            compared: total.compared,
+            differing: total.differing,
+            rate: (total.compared > 0).then_some(total.rate),
+            lower: total.lower,
+            upper: total.upper,
+            reason: visible_up_to(reason, Self::REASON),
+            candidate_version: evidence.map(|evidence| evidence.candidate_version.clone()),
+            time: decision.time,
+            decision: (decision.stored == Some(true)).then_some(decision.decision_id),
+        }
+    }
+}
 
 /// The register of known differences, and what is not in it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

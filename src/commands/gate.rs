@@ -14,7 +14,7 @@ use parity_dashboards::{terminal, view};
 use parity_schemas::evidence::Decision;
 use parity_schemas::spelling;
 use parity_schemas::visible::visible;
-use parity_sink::{Reader, StoreConfig, record_decision};
+use parity_sink::{Reader, StoreConfig};
 
 use self::waiting::Waiting;
 use super::selection;
@@ -69,23 +69,15 @@ pub(super) fn judge(
     written.decision(&reader, question, &decision)
 }
 
-/// Stores the decision, and says in it whether it is stored. That it cannot be (a full disk, a store that may only be
-/// read) takes nothing from what was decided, so it is told and no error.
+/// Stores the decision, unless nobody wants that, and tells when it is not stored.
 fn keep(decision: &mut Decision, store: &StoreConfig, dry_run: bool) {
-    decision.stored = Some(!dry_run);
-    let failed = if dry_run {
-        Some("--dry-run".to_owned())
-    } else if decision.evidence.is_none() {
-        // A slip in a name would otherwise be the newest decision of all, before those that rest on something.
-        Some("nothing is recorded of what was asked for, so it rests on nothing".to_owned())
+    if dry_run {
+        view::leave(decision, "--dry-run".to_owned());
     } else {
-        let stored = record_decision(store, decision).map_err(anyhow::Error::from);
-        stored.err().map(|error| error::line(&error))
-    };
-    if let Some(why) = failed {
+        view::keep(decision, store);
+    }
+    if let Some(why) = &decision.not_stored {
         terminal::note(&visible(&format!("the decision is not stored: {why}")));
-        decision.stored = Some(false);
-        decision.not_stored = Some(why);
     }
 }
 

@@ -80,7 +80,7 @@ fn serve(
         .enable_all()
         .build()
         .context("the admin runtime")?;
-    runtime.block_on(async move {
+    let served = runtime.block_on(async move {
         let listener = tokio::net::TcpListener::from_std(listener).context("the admin port")?;
         let mut ended = stopped.clone();
         let shutdown = async move {
@@ -96,7 +96,10 @@ fn serve(
             () = overdue => {}
         }
         Ok(())
-    })
+    });
+    // A decision or a page that is still read from the store is for nobody now, and must not delay the end of the process.
+    runtime.shutdown_background();
+    served
 }
 
 /// The metric `parity_build_info`: always 1, with the version as a label.

@@ -1,7 +1,9 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
 use parity_schemas::decisions::{DecisionExport, DecisionPage, Verification};
-use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, KnownList, MismatchPage};
+use parity_schemas::documents::{
+    CONFIG_SCHEMA, ConfigDocument, GateBriefDocument, KnownList, MismatchPage,
+};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
@@ -34,6 +36,10 @@ fn check(name: &str, actual: &Value) {
 fn committed_schemas_are_those_of_the_types() {
     check("report.v1.json", &schemars::schema_for!(Report).to_value());
     check("gate.v1.json", &schemars::schema_for!(Decision).to_value());
+    check(
+        "gate_brief.v1.json",
+        &schemars::schema_for!(GateBriefDocument).to_value(),
+    );
     check(
         "mismatch.v1.json",
         &schemars::schema_for!(Mismatch).to_value(),

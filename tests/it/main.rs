@@ -57,6 +57,7 @@ mod record;
 mod reload;
 mod replay;
 mod restart;
+mod rollouts;
 mod scale;
 mod secrets;
 mod store_lost;

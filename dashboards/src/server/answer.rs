@@ -9,9 +9,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::site::Site;
+use crate::view::words::caused;
 use crate::view::{self, Unreadable};
 
 /// An HTTP answer that reports an error.
+#[derive(Clone)]
 pub(super) struct ErrorAnswer {
     status: StatusCode,
     message: String,
@@ -32,6 +34,22 @@ impl ErrorAnswer {
         }
     }
 
+    /// What was asked cannot be answered now.
+    pub(super) fn unavailable(message: String) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message,
+        }
+    }
+
+    /// A bug: what was asked for ended by a panic.
+    pub(super) fn broken(message: String) -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message,
+        }
+    }
+
     pub(super) fn message(&self) -> &str {
         &self.message
     }
@@ -43,19 +61,13 @@ impl ErrorAnswer {
 
 impl From<StoreError> for ErrorAnswer {
     fn from(error: StoreError) -> Self {
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            message: error.to_string(),
-        }
+        Self::unavailable(caused(&error))
     }
 }
 
 impl From<Unreadable> for ErrorAnswer {
     fn from(error: Unreadable) -> Self {
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            message: error.to_string(),
-        }
+        Self::unavailable(caused(&error))
     }
 }
 
@@ -92,10 +104,7 @@ where
     let asked = tokio::task::spawn_blocking(move || ask(&view::reader(&store)?)).await;
     match asked {
         Ok(answer) => Ok(answer?),
-        Err(error) => Err(ErrorAnswer {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            message: error.to_string(),
-        }),
+        Err(error) => Err(ErrorAnswer::broken(error.to_string())),
     }
 }
 
@@ -120,6 +129,6 @@ pub(super) fn id(text: &str) -> Result<uuid::Uuid, ErrorAnswer> {
 /// The answer when no decision has this id.
 pub(super) fn no_decision(id: uuid::Uuid) -> ErrorAnswer {
     ErrorAnswer::missing(format!(
-        "no decision {id} is stored; only the command `parity gate` stores decisions"
+        "no decision {id} is stored; the command `parity gate` stores decisions, and so does a controller that asks for it"
     ))
 }

@@ -3,7 +3,6 @@
 //! Every answer is JSON. Errors are `{"error": …}` and say what to do.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
@@ -31,20 +30,6 @@ pub(super) async fn report(
         }
         _ => Ok(answer::document(&decided.report)),
     }
-}
-
-/// `parity.gate/v1`. It waits for watermarks as the command does, but does not store the decision: only the command
-/// `parity gate` does.
-pub(super) async fn gate(
-    State(site): State<Arc<Site>>,
-    Asked(asking): Asked<Asking>,
-) -> Result<Response, ErrorAnswer> {
-    let question = asking.of(&site);
-    let decision = read(&site, move |reader| {
-        view::settled(reader, &question, Duration::ZERO, |_| {})
-    })
-    .await?;
-    Ok(answer::document(&decision))
 }
 
 /// `parity.mismatches/v1`: recorded mismatches, newest first; `next` is null on the last page.

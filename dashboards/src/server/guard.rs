@@ -4,7 +4,8 @@
 //! programs could read different hosts. Without a token the port is bound to loopback, and the host must be a loopback
 //! name; this refuses a page that rebinds its DNS name to 127.0.0.1. A request that changes something must not come from a
 //! page of another origin. With a token, every request must carry it: `Authorization: Bearer TOKEN`, or Basic with the
-//! token as the password, which a browser can ask its user for.
+//! token as the password, which a browser can ask its user for. A webhook that cannot send headers has it in its body, which
+//! its handler reads ([`admit_hook`], [`is_known`]).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -24,39 +25,70 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img
 
 /// Lets a request pass or answers it here.
 pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    if let Some(refused) = refused(&site, &request, true) {
+        return refused;
+    }
+    next.run(request).await
+}
+
+/// The same for a webhook, whose handler looks for the token itself.
+pub(super) async fn admit_hook(
+    State(site): State<Arc<Site>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(refused) = refused(&site, &request, false) {
+        return refused;
+    }
+    next.run(request).await
+}
+
+/// Whether a webhook carries the token that this port demands, if it demands one: in its body or in a header.
+pub(super) fn is_known(site: &Site, headers: &HeaderMap, given: Option<&str>) -> bool {
+    match (&site.token, given) {
+        (None, _) => true,
+        (Some(token), Some(given)) => equal(given.as_bytes(), token.as_bytes()),
+        (Some(token), None) => presents(headers, token),
+    }
+}
+
+/// The answer to a request that may not pass.
+fn refused(site: &Site, request: &Request, token_is_in_headers: bool) -> Option<Response> {
     let headers = request.headers();
     let Some(host) = place(request.uri(), headers) else {
         let text =
             "say once which host is asked: one Host field, and no target that names another one\n";
-        return (StatusCode::BAD_REQUEST, text).into_response();
+        return Some((StatusCode::BAD_REQUEST, text).into_response());
     };
     match &site.token {
-        Some(token) if !presents(headers, token) => {
-            let challenge = (
-                header::WWW_AUTHENTICATE,
-                "Basic realm=\"parity\", charset=\"UTF-8\"",
-            );
+        Some(token) if token_is_in_headers && !presents(headers, token) => {
             let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password\n";
-            // Nobody keeps a connection that has no token.
-            let last = (header::CONNECTION, "close");
-            return (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response();
+            return Some(unknown(text));
         }
         None if !is_loopback_name(host) => {
             let text =
                 "the Host is not a loopback name; reach this port as 127.0.0.1 or localhost\n";
-            return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
+            return Some((StatusCode::MISDIRECTED_REQUEST, text).into_response());
         }
         _ => {}
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     if changes && !same_origin(headers) {
-        return (
-            StatusCode::FORBIDDEN,
-            "a page of another origin may not change anything here\n",
-        )
-            .into_response();
+        let text = "a page of another origin may not change anything here\n";
+        return Some((StatusCode::FORBIDDEN, text).into_response());
     }
-    next.run(request).await
+    None
+}
+
+/// The answer to who does not have the token.
+pub(super) fn unknown(text: &'static str) -> Response {
+    let challenge = (
+        header::WWW_AUTHENTICATE,
+        "Basic realm=\"parity\", charset=\"UTF-8\"",
+    );
+    // Nobody keeps a connection that has no token.
+    let last = (header::CONNECTION, "close");
+    (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response()
 }
 
 /// Headers on every answer.

@@ -44,8 +44,17 @@ impl<T: Parameters, S: Send + Sync> FromRequestParts<S> for Asked<T> {
 
 /// Reads the parameters of an address.
 pub(super) fn asked<T: Parameters>(uri: &Uri) -> Result<T, String> {
-    let Query(given): Query<Vec<(String, String)>> =
-        Query::try_from_uri(uri).map_err(|refused| refused.body_text())?;
+    asked_of(&of_address(uri)?)
+}
+
+/// The parameters of an address, as they stand there.
+pub(super) fn of_address(uri: &Uri) -> Result<Vec<(String, String)>, String> {
+    let Query(given) = Query::try_from_uri(uri).map_err(|refused| refused.body_text())?;
+    Ok(given)
+}
+
+/// Reads parameters, wherever they stood.
+pub(super) fn asked_of<T: Parameters>(given: &[(String, String)]) -> Result<T, String> {
     if given.len() > MOST {
         return Err(format!(
             "there are {} parameters, and a request may have {MOST}; ask `parity gate` instead",

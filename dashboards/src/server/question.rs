@@ -1,6 +1,7 @@
 //! What HTTP requests ask of the record.
 
 use parity_schemas::time::Timestamp;
+use parity_schemas::value;
 use parity_sink::MismatchFilter;
 use parity_sink::read::{DecisionFilter, MAX_DECISIONS, MAX_MISMATCHES};
 
@@ -47,6 +48,105 @@ impl Asking {
         self.0
     }
 }
+
+/// What is asked of the gate: a decision, and what becomes of it.
+#[derive(Debug, Default)]
+pub(super) struct GateAsking {
+    asking: Asking,
+    /// The parameters that the decision depends on, as they were given: equal ones ask for the same.
+    given: Vec<(String, String)>,
+    /// Only the short answer is wanted.
+    pub(super) brief: bool,
+}
+
+impl Parameters for GateAsking {
+    fn known() -> Vec<String> {
+        let mut known = Asking::known();
+        known.push(BRIEF.to_owned());
+        known
+    }
+
+    fn is_repeated(name: &str) -> bool {
+        Asking::is_repeated(name)
+    }
+
+    fn why_not(name: &str) -> Option<String> {
+        match name {
+            STORE => Some("store is no parameter here: a GET stores nothing; POST does".to_owned()),
+            _ => Asking::why_not(name),
+        }
+    }
+
+    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name == BRIEF {
+            self.brief = value::switch(value)?;
+            return Ok(());
+        }
+        self.given.push((name.to_owned(), value.to_owned()));
+        self.asking.read(name, value)
+    }
+}
+
+impl GateAsking {
+    /// What is asked for, and the question to the record of this site.
+    pub(super) fn of(self, site: &Site) -> (Given, Question) {
+        (self.given, self.asking.of(site))
+    }
+}
+
+/// Parameters as they were given.
+pub(super) type Given = Vec<(String, String)>;
+
+/// Only the short answer of the gate.
+const BRIEF: &str = "brief";
+/// The decision shall be stored.
+const STORE: &str = "store";
+
+/// What a webhook asks of the gate.
+#[derive(Debug, Default)]
+pub(super) struct HookAsking {
+    gate: GateAsking,
+    /// The decision shall be stored.
+    pub(super) store: bool,
+}
+
+impl Parameters for HookAsking {
+    fn known() -> Vec<String> {
+        let mut known = Asking::known();
+        known.push(STORE.to_owned());
+        known
+    }
+
+    fn is_repeated(name: &str) -> bool {
+        Asking::is_repeated(name)
+    }
+
+    fn why_not(name: &str) -> Option<String> {
+        match name {
+            TOKEN => Some("token belongs into the metadata: an address is logged".to_owned()),
+            BRIEF => Some("brief is no parameter here: the answer is one line".to_owned()),
+            _ => Asking::why_not(name),
+        }
+    }
+
+    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name == STORE {
+            self.store = value::switch(value)?;
+            return Ok(());
+        }
+        self.gate.read(name, value)
+    }
+}
+
+impl HookAsking {
+    /// What is asked for, and the question to the record of this site.
+    pub(super) fn of(self, site: &Site) -> (Given, Question) {
+        self.gate.of(site)
+    }
+}
+
+/// Where a webhook, which cannot send headers, has the token.
+pub(super) const TOKEN: &str = "token";
 
 /// The part of a question that a parameter gives.
 fn part(name: &str) -> Option<&'static Part> {
@@ -185,7 +285,7 @@ mod tests {
             ),
             (
                 "dry_run=true",
-                "dry_run is only a flag of `parity gate`: nothing that is decided here is stored",
+                "dry_run is only a flag of `parity gate`: GET stores nothing, and POST is the way to have a decision stored",
             ),
         ] {
             assert_eq!(refused::<Asking>(query), told);

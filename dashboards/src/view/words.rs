@@ -36,6 +36,17 @@ pub(crate) fn sentences(reasons: &[String]) -> impl Iterator<Item = String> {
     told.map(|text| sentence(text)).chain(rest)
 }
 
+/// An error and its causes in one line.
+pub(crate) fn caused(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.extend([": ", &error.to_string()]);
+        cause = error.source();
+    }
+    text
+}
+
 /// A version as it was recorded; it may be empty.
 pub(crate) fn version(version: &str) -> String {
     if version.is_empty() {

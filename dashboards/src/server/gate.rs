@@ -1,0 +1,112 @@
+//! The gate for rollout controllers: a document for those that read one, a status for those that only see that, series for those
+//! that ask Prometheus.
+//!
+//! `GET` asks and `POST` also stores the decision; both answer 200 whatever the outcome is, because a controller takes another
+//! status for a broken measurement. A store that cannot be read is one: it is no decision, and an error is asked again.
+
+mod desk;
+mod flagger;
+mod series;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{get, post};
+use parity_schemas::documents::{GATE_BRIEF_SCHEMA, GateBrief, GateBriefDocument};
+use parity_schemas::evidence::Decision;
+use serde::Serialize;
+
+use self::desk::Desk;
+pub(super) use self::series::{Series, judge};
+use super::answer::{self, ErrorAnswer};
+use super::guard;
+use super::parameters::Asked;
+use super::question::GateAsking;
+use super::site::Site;
+
+/// What the handlers here need.
+struct Gate {
+    site: Arc<Site>,
+    desk: Desk,
+}
+
+/// The gate's paths, each with its own guard.
+pub(super) fn router(site: &Arc<Site>) -> Router {
+    let gate = Arc::new(Gate {
+        site: Arc::clone(site),
+        desk: Desk::new(),
+    });
+    let guarded = Router::new()
+        .route("/api/v1/gate", get(ask).post(store))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(site),
+            guard::admit,
+        ));
+    let hooks = Router::new()
+        .route("/gate/flagger/confirm", post(confirm))
+        .route("/gate/flagger/rollback", post(roll_back))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(site),
+            guard::admit_hook,
+        ));
+    guarded.merge(hooks).with_state(gate)
+}
+
+/// `parity.gate/v1` with a short form of it first, or `parity.gate_brief/v1`, which is only that.
+async fn ask(
+    State(gate): State<Arc<Gate>>,
+    Asked(asking): Asked<GateAsking>,
+) -> Result<Response, ErrorAnswer> {
+    decision(&gate, asking, false).await
+}
+
+/// The same, and the decision is stored.
+async fn store(
+    State(gate): State<Arc<Gate>>,
+    Asked(asking): Asked<GateAsking>,
+) -> Result<Response, ErrorAnswer> {
+    decision(&gate, asking, true).await
+}
+
+/// The document of a decision, with what a controller reads in its first member.
+#[derive(Serialize)]
+struct Whole<'a> {
+    gate: GateBrief,
+    #[serde(flatten)]
+    decision: &'a Decision,
+}
+
+async fn decision(gate: &Gate, asking: GateAsking, store: bool) -> Result<Response, ErrorAnswer> {
+    let site = &gate.site;
+    let is_brief = asking.brief;
+    let (given, question) = asking.of(site);
+    let mut decision = gate.desk.decide(&site.store, &given, &question).await?;
+    if store {
+        decision = Arc::new(gate.desk.keep(&site.store, &given, &decision).await);
+    }
+    let brief = GateBrief::of(&decision);
+    Ok(if is_brief {
+        answer::document(&GateBriefDocument {
+            schema: GATE_BRIEF_SCHEMA.to_owned(),
+            gate: brief,
+        })
+    } else {
+        answer::document(&Whole {
+            gate: brief,
+            decision: &decision,
+        })
+    })
+}
+
+/// Flagger goes on if this is 200.
+async fn confirm(State(gate): State<Arc<Gate>>, request: axum::extract::Request) -> Response {
+    flagger::answer(flagger::Hook::Confirm, &gate.site, &gate.desk, request).await
+}
+
+/// Flagger rolls back if this is 200.
+async fn roll_back(State(gate): State<Arc<Gate>>, request: axum::extract::Request) -> Response {
+    flagger::answer(flagger::Hook::RollBack, &gate.site, &gate.desk, request).await
+}

@@ -1,0 +1,146 @@
+//! Flagger's webhooks. Flagger sees the status, and shows the body in an event.
+//!
+//! A status up to 202 means yes, so only a decision that says yes is answered by 200: a pass where Flagger asks whether to go on,
+//! a proven fail where it asks whether to roll back. Everything else is no: 409 for another outcome, and for a record that
+//! cannot be read; 400 for a call that is not understood; 401 without the token. Never 429 or 5xx, because those are tried again
+//! and their reason is thrown away.
+//!
+//! A call cannot have headers, so its token is in its metadata, as is what it asks for. No text of the call is told back but the
+//! names and values of parameters, so the token is not.
+
+mod call;
+
+use std::time::Duration;
+
+use axum::body::to_bytes;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use parity_schemas::documents::GateBrief;
+use parity_schemas::evidence::Outcome;
+use parity_schemas::visible::visible_up_to;
+
+use self::call::Call;
+use super::super::guard;
+use super::super::parameters::{asked_of, of_address};
+use super::super::question::{HookAsking, TOKEN};
+use super::super::site::Site;
+use super::desk::Desk;
+
+/// Bytes of a call: names, and metadata that somebody wrote by hand. It is read before the token is known.
+const MOST_BYTES: usize = 16 << 10;
+/// Time for the body, so that nobody keeps a connection by sending none.
+const BODY_WITHIN: Duration = Duration::from_secs(1);
+/// Characters of an answer's line: Flagger writes it into an event, which is at most a kilobyte.
+const LINE: usize = 2 * GateBrief::REASON;
+
+/// What Flagger asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hook {
+    /// Whether to go on.
+    Confirm,
+    /// Whether to roll back.
+    RollBack,
+}
+
+impl Hook {
+    /// The outcome that means yes.
+    fn yes(self) -> Outcome {
+        match self {
+            Self::Confirm => Outcome::Pass,
+            Self::RollBack => Outcome::Fail,
+        }
+    }
+
+    /// Why a webhook of this type must not ask here: its yes means the opposite. Older versions of Flagger do not say the type.
+    fn refuses(self, kind: &str) -> Option<&'static str> {
+        match (self, kind == "rollback") {
+            (Self::Confirm, true) => Some(
+                "a webhook of type rollback asks /gate/flagger/rollback; here a pass would roll back",
+            ),
+            (Self::RollBack, false) => Some(
+                "only a webhook of type rollback asks here; for others a fail would mean to go on; they ask /gate/flagger/confirm",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// Answers a call.
+pub(super) async fn answer(hook: Hook, site: &Site, desk: &Desk, request: Request) -> Response {
+    match judged(hook, site, desk, request).await {
+        Ok(said) => said,
+        Err(Refused::Unknown) => guard::unknown(
+            "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN\n",
+        ),
+        Err(Refused::Wrong(why)) => line(StatusCode::BAD_REQUEST, &why),
+        Err(Refused::No(why)) => line(StatusCode::CONFLICT, &why),
+    }
+}
+
+/// Why a call gets no yes.
+enum Refused {
+    /// It has no token, or a wrong one.
+    Unknown,
+    /// It is not understood.
+    Wrong(String),
+    /// It is, and the answer is no.
+    No(String),
+}
+
+async fn judged(
+    hook: Hook,
+    site: &Site,
+    desk: &Desk,
+    request: Request,
+) -> Result<Response, Refused> {
+    let (head, body) = request.into_parts();
+    let body = tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await;
+    let body = match body {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            let why = format!("the body is not complete, or has more than {MOST_BYTES} bytes");
+            return Err(Refused::Wrong(why));
+        }
+        Err(_) => {
+            let why = format!("the body did not come within {} s", BODY_WITHIN.as_secs());
+            return Err(Refused::Wrong(why));
+        }
+    };
+    // What is wrong with it is told only to who has the token, which is in it.
+    let call = Call::read(&body);
+    let token = call.as_ref().ok().and_then(|call| call.metadata(TOKEN));
+    if !guard::is_known(site, &head.headers, token) {
+        return Err(Refused::Unknown);
+    }
+    let call = call.map_err(Refused::Wrong)?;
+    if let Some(why) = call.kind().and_then(|kind| hook.refuses(kind)) {
+        return Err(Refused::Wrong(why.to_owned()));
+    }
+    let mut given = of_address(&head.uri).map_err(Refused::Wrong)?;
+    given.extend(call.parameters::<HookAsking>());
+    let asking: HookAsking = asked_of(&given).map_err(Refused::Wrong)?;
+    let is_kept = asking.store;
+    let (given, question) = asking.of(site);
+    let decided = desk.decide(&site.store, &given, &question).await;
+    let decision = decided.map_err(|error| Refused::No(error.message().to_owned()))?;
+    let brief = if is_kept {
+        GateBrief::of(&desk.keep(&site.store, &given, &decision).await)
+    } else {
+        GateBrief::of(&decision)
+    };
+    let mut said = format!("{}: {}", brief.verdict.as_str(), brief.reason);
+    if let Some(id) = brief.decision {
+        said = format!("{said} (decision {id})");
+    }
+    if brief.verdict == hook.yes() {
+        Ok(line(StatusCode::OK, &said))
+    } else {
+        Err(Refused::No(said))
+    }
+}
+
+/// One line of text.
+fn line(status: StatusCode, text: &str) -> Response {
+    (status, visible_up_to(text, LINE) + "\n").into_response()
+}
