@@ -31,7 +31,7 @@ use file::{File, Raw, RuleEntry, TableEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
-pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings};
+pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings, RecordingSettings};
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     instance.finish()?;
     drop(telling);
     let read = reading.finish(interrupted)?;
-    for line in progress::summary(&read, &progress, begun.elapsed()) {
+    for line in progress::summary(&read, &progress, begun.elapsed(), args.recorded_answers) {
         terminal::note(&visible(&line));
     }
     if interrupted {
@@ -180,6 +180,8 @@ fn settings(args: &ReplayArgs) -> Result<MirrorSettings> {
     }
     let mut settings = Layers::load_here(args.file.config.as_deref(), &flags).mirror()?;
     settings.may_wait = true;
+    // What comes from a recording is in one.
+    settings.recording = None;
     settings.queue = settings.queue.max(QUEUE);
     let policy = &mut settings.mirror.policy;
     policy.unsafe_methods = args.allow_unsafe;

@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
+use parity_mirror::Mode;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -23,7 +25,8 @@ use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
 use super::settings::{
-    self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
+    self, Kind, One, Setting, attributes, limits, mirror, recheck, recording, redact, retention,
+    top,
 };
 
 /// A key or a token is one line; a larger file is another one.
@@ -48,6 +51,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) store: StoreConfig,
     /// For how long.
     pub(crate) retention: Retention,
+    /// What is recorded of live traffic; `None` if nothing is.
+    pub(crate) recording: Option<RecordingSettings>,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
     /// Whether nobody waits for what comes after them, so that they may wait for as long as comparing takes.
@@ -126,6 +131,19 @@ pub(crate) struct AdminSettings {
     pub(crate) address: SocketAddr,
     /// Bearer token; always there unless the address is loopback.
     pub(crate) token: Option<String>,
+}
+
+/// What is recorded of live traffic, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordingSettings {
+    /// The file; packed by zstd if its name ends so.
+    pub(crate) file: PathBuf,
+    /// Whether the legacy's answers are recorded, too.
+    pub(crate) answers: bool,
+    /// Bytes of a file before the next one is begun.
+    pub(crate) file_size: u64,
+    /// Files that are kept.
+    pub(crate) files: NonZeroUsize,
 }
 
 /// Which record to read.
@@ -250,6 +268,7 @@ impl Layers {
         let recheck = self.recheck();
         let attributes = self.attributes();
         let retention = self.retention();
+        let recording = self.recording();
         let rules = self.rules(now);
         // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
         let known = self.known(Some(now).filter(|now| *now > Timestamp::default()));
@@ -293,9 +312,9 @@ impl Layers {
                 mirror: parity_mirror::Config {
                     listen: listen?,
                     workers: workers
-                        .and_then(std::num::NonZeroUsize::new)
+                        .and_then(NonZeroUsize::new)
                         .or_else(|| std::thread::available_parallelism().ok())
-                        .unwrap_or(std::num::NonZeroUsize::MIN),
+                        .unwrap_or(NonZeroUsize::MIN),
                     connections: parity_mirror::Config::CONNECTIONS,
                     others: parity_mirror::ConnectionLimits::default(),
                     shadowing: shadowing?,
@@ -304,6 +323,7 @@ impl Layers {
                 admin: admin?,
                 store: store?,
                 retention: retention?,
+                recording,
                 queue: queue?,
                 may_wait: false,
                 recheck: recheck?,
@@ -324,6 +344,33 @@ impl Layers {
             Some(settings) if self.problems.is_empty() => Ok(settings),
             _ => Err(self.into_problems()),
         }
+    }
+
+    /// What is recorded of live traffic, if a file is named.
+    fn recording(&mut self) -> Option<RecordingSettings> {
+        let file = self.get(&recording::FILE);
+        let answers = self.get(&recording::ANSWERS);
+        let file_size = self.get(&recording::FILE_SIZE);
+        let files = self.get(&recording::FILES);
+        let mode = self.get(&mirror::MODE);
+        let file = file?;
+        if answers == Some(true) && mode == Some(Mode::Tap) {
+            let message = format!(
+                "{}: a tap has no client to answer, so it records requests only",
+                recording::ANSWERS.key
+            );
+            let origin = self.origin(&recording::ANSWERS);
+            self.problems.push(
+                Problem::new(origin, message)
+                    .hint("switch it off, or record where clients connect"),
+            );
+        }
+        Some(RecordingSettings {
+            file: file.into(),
+            answers: answers?,
+            file_size: file_size?,
+            files: NonZeroUsize::new(files?)?,
+        })
     }
 
     fn attributes(&mut self) -> Option<AttributeConfig> {

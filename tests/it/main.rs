@@ -6,6 +6,7 @@
 mod architecture;
 mod attributes;
 mod broken_candidates;
+mod check;
 mod clients;
 mod command_diff;
 mod command_diff_formats;
@@ -53,6 +54,7 @@ mod other_rules;
 mod queue;
 mod rechecks;
 mod record;
+mod recording;
 mod reload;
 mod replay;
 mod restart;

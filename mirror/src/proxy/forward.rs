@@ -26,6 +26,7 @@ use crate::proxy::host;
 use crate::proxy::legacy::{self, NoAnswer, Subject};
 use crate::proxy::own_answers;
 use crate::proxy::tap::{self, Mirrored};
+use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::tunnel;
 use crate::proxy::unread::{close_after, close_unread, finish_or_close};
@@ -125,6 +126,11 @@ async fn answer_to(
         return Ok(close_unread(client, version, answer));
     }
     let head = received(client, parts, spelling);
+    let tape = generation.recorder().filter(|_| !wants_upgrade);
+    let tape = tape.and_then(|recorder| {
+        let terms = (time, upload.is_some(), generation.limits().body);
+        Tape::begin(recorder, ticket.route(), &head, terms)
+    });
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
@@ -133,6 +139,7 @@ async fn answer_to(
             upload,
             refusal: refusal.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
             time,
+            tape,
         };
         return tap::serve(generation.asker(), mirrored, busy).await;
     }
@@ -170,11 +177,13 @@ async fn answer_to(
     };
 
     let (worker, asker) = (client.worker(), generation.asker());
-    let sent = legacy::send(worker, asker, &subject, upload.as_ref(), candidate, started).await;
+    let body = (upload.as_ref(), tape.as_ref());
+    let sent = legacy::send(worker, asker, &subject, body, candidate, started).await;
     let open = OpenRequest {
         subject,
         client_ticket,
         upload,
+        tape,
         busy,
     };
     match sent {
@@ -204,6 +213,7 @@ struct OpenRequest {
     client_ticket: ClientTicket,
     /// Its body, if it has one.
     upload: Option<Rc<Upload>>,
+    tape: Option<Rc<Tape>>,
     busy: Busy,
 }
 
@@ -219,6 +229,7 @@ async fn without_legacy(
         client_ticket,
         upload,
         busy,
+        tape: _,
     } = open;
     if let Subject::Shadowed(ask) = subject {
         ask.fail(why.reason());
