@@ -4,7 +4,7 @@
 //! Commands use it, and an instance starts the pipeline; the pipeline knows nothing of it.
 
 pub(crate) mod admin;
-mod descriptors;
+pub(crate) mod descriptors;
 pub(crate) mod handover;
 pub(crate) mod instance;
 pub(crate) mod signals;

@@ -31,6 +31,13 @@ use crate::error;
 
 /// Requests that are shown one by one: more are not read.
 const SHOWN: usize = 100;
+/// Fields that say who asks.
+const CREDENTIALS: [&str; 4] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+];
 /// Unreadable parts that are told one by one; the others are counted.
 const TOLD: u64 = 20;
 
@@ -45,7 +52,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     for item in source {
         match item {
             Ok(_) if Instant::now() >= until => {
-                checking.leave_out("timeout");
+                // Those behind it are not read.
+                checking.found.not_asked.insert("timeout".to_owned(), 1);
                 break;
             }
             Ok(recorded) => checking.ask(recorded, &asking, until)?,
@@ -124,6 +132,17 @@ impl<'a> Checking<'a> {
         })
     }
 
+    /// Whether a request cannot be asked without a part that is hidden. A hidden field is not sent: without a credential it is
+    /// another request, unless the settings have one; without another field it is the same.
+    fn needs(&self, part: &str) -> bool {
+        let Some(field) = part.strip_prefix("header/") else {
+            return true;
+        };
+        let field = field.split('/').next().unwrap_or_default();
+        let set = &self.settings.mirror.policy.candidate.set;
+        CREDENTIALS.contains(&field) && !set.iter().any(|(name, _)| name == field)
+    }
+
     fn leave_out(&mut self, why: &str) {
         *self.found.not_asked.entry(why.to_owned()).or_default() += 1;
     }
@@ -134,12 +153,7 @@ impl<'a> Checking<'a> {
             self.leave_out("no_answer");
             return Ok(());
         };
-        // A hidden field is not sent. Without any other hidden value it would be another request.
-        if recorded
-            .hidden
-            .iter()
-            .any(|part| !part.starts_with("header/"))
-        {
+        if recorded.hidden.iter().any(|part| self.needs(part)) {
             self.leave_out("hidden");
             return Ok(());
         }

@@ -12,8 +12,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 /// Requests that are not in the recording, by reason.
-#[derive(Default)]
 pub(crate) struct Dropped {
+    family: Family<[(&'static str, &'static str); 1], Counter>,
     /// The writer did not keep up.
     pub(super) queue_full: Counter,
     /// Those under way and in the queue hold too many bytes.
@@ -25,6 +25,18 @@ pub(crate) struct Dropped {
 }
 
 impl Dropped {
+    fn new() -> Self {
+        let family = Family::default();
+        let of = |reason| Family::get_or_create_owned(&family, &[("reason", reason)]);
+        Self {
+            queue_full: of("queue_full"),
+            no_room: of("no_room"),
+            disk: of("disk"),
+            internal: of("internal"),
+            family,
+        }
+    }
+
     fn all(&self) -> [(&'static str, &Counter); 4] {
         [
             ("queue_full", &self.queue_full),
@@ -60,7 +72,7 @@ impl Counts {
             file: file.to_owned(),
             written: Counter::default(),
             bytes: Counter::default(),
-            dropped: Dropped::default(),
+            dropped: Dropped::new(),
             passed_over: Counter::default(),
             failing: Gauge::default(),
             failure: Mutex::default(),
@@ -84,18 +96,10 @@ impl Counts {
             "Whether the recording cannot be written to now",
             self.failing.clone(),
         );
-        let dropped = Family::<[(&'static str, &'static str); 1], Counter>::new_with_constructor(
-            Counter::default as fn() -> Counter,
-        );
-        for (reason, counter) in self.dropped.all() {
-            // The family shares the count with this one.
-            let shared = counter.clone();
-            dropped.get_or_create_with(&[("reason", reason)], move || shared);
-        }
         registry.register(
             "parity_recording_requests_dropped",
             "Requests that are not in the recording, by reason",
-            dropped,
+            self.dropped.family.clone(),
         );
     }
 
@@ -133,10 +137,11 @@ impl Counts {
     pub(super) fn tell(&self) {
         let file = self.file.display();
         let written = plural(self.written.get(), "request", "requests");
-        let bytes = grouped(self.bytes.get());
-        terminal::note(&visible(&format!(
-            "recorded {written} in {file} ({bytes} bytes)"
-        )));
+        let bytes = match self.bytes.get() {
+            0 => String::new(),
+            bytes => format!(" ({} bytes)", grouped(bytes)),
+        };
+        terminal::note(&visible(&format!("recorded {written} in {file}{bytes}")));
         if self.passed_over.get() > 0 {
             let count = plural(self.passed_over.get(), "request is", "requests are");
             terminal::note(&format!("{count} no samples"));

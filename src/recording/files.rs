@@ -115,7 +115,16 @@ impl Files {
     }
 
     fn write(&mut self) {
-        match self.try_write() {
+        let mut batch = std::mem::take(&mut self.batch);
+        let written = self.try_write(&batch);
+        if written.is_ok() {
+            self.counts.written.inc_by(self.lines);
+            self.lines = 0;
+            batch.clear();
+        }
+        // One that could not be written stays.
+        self.batch = batch;
+        match written {
             Ok(()) => {
                 self.again = None;
                 self.counts.fail(None);
@@ -129,28 +138,23 @@ impl Files {
         self.counts.fail(Some(error.to_string()));
     }
 
-    /// Writes the batch; it stays if that fails.
-    fn try_write(&mut self) -> io::Result<()> {
-        if self.batch.is_empty() {
-            return if self.open.is_none() {
-                self.begin()
-            } else {
-                Ok(())
+    /// Writes a batch whole, or nothing of it.
+    fn try_write(&mut self, batch: &[u8]) -> io::Result<()> {
+        if batch.is_empty() {
+            return match self.open {
+                Some(_) => Ok(()),
+                None => self.begin(),
             };
         }
         let packed = self
             .is_packed
-            .then(|| zstd::bulk::compress(&self.batch, LEVEL));
-        let packed = packed.transpose()?;
-        let bytes = packed.as_ref().unwrap_or(&self.batch);
+            .then(|| zstd::bulk::compress(batch, LEVEL))
+            .transpose()?;
+        let bytes = packed.as_deref().unwrap_or(batch);
         let length = bytes.len() as u64;
-        if let Some(open) = &self.open
-            && open.written > 0
-            && open.written + length > self.size
-        {
+        let is_full = |open: &Open| open.written > 0 && open.written + length > self.size;
+        if self.open.as_ref().is_none_or(is_full) {
             self.open = None;
-        }
-        if self.open.is_none() {
             self.begin()?;
         }
         let Some(open) = &mut self.open else {
@@ -167,9 +171,6 @@ impl Files {
         }
         open.written += length;
         self.counts.bytes.inc_by(length);
-        self.counts.written.inc_by(self.lines);
-        self.batch.clear();
-        self.lines = 0;
         Ok(())
     }
 

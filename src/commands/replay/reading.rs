@@ -136,9 +136,10 @@ fn count_hidden(recorded: &Recorded, read: &Read) {
     let mut hidden = locked(&read.hidden);
     for (parts, names) in hidden.iter_mut().zip([&*recorded.hidden, of_answer]) {
         for name in names {
+            let has_room = parts.len() < HIDDEN;
             match parts.get_mut(name) {
                 Some(count) => *count += 1,
-                None if parts.len() < HIDDEN => drop(parts.insert(name.clone(), 1)),
+                None if has_room => drop(parts.insert(name.clone(), 1)),
                 None => {}
             }
         }
