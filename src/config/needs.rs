@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
-use parity_mirror::Mode;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -24,9 +23,9 @@ use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
+use super::recording::RecordingSettings;
 use super::settings::{
-    self, Kind, One, Setting, attributes, limits, mirror, recheck, recording, redact, retention,
-    top,
+    self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
 
 /// A key or a token is one line; a larger file is another one.
@@ -131,19 +130,6 @@ pub(crate) struct AdminSettings {
     pub(crate) address: SocketAddr,
     /// Bearer token; always there unless the address is loopback.
     pub(crate) token: Option<String>,
-}
-
-/// What is recorded of live traffic, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct RecordingSettings {
-    /// The file; packed by zstd if its name ends so.
-    pub(crate) file: PathBuf,
-    /// Whether the legacy's answers are recorded, too.
-    pub(crate) answers: bool,
-    /// Bytes of a file before the next one is begun.
-    pub(crate) file_size: u64,
-    /// Files that are kept.
-    pub(crate) files: NonZeroUsize,
 }
 
 /// Which record to read.
@@ -344,33 +330,6 @@ impl Layers {
             Some(settings) if self.problems.is_empty() => Ok(settings),
             _ => Err(self.into_problems()),
         }
-    }
-
-    /// What is recorded of live traffic, if a file is named.
-    fn recording(&mut self) -> Option<RecordingSettings> {
-        let file = self.get(&recording::FILE);
-        let answers = self.get(&recording::ANSWERS);
-        let file_size = self.get(&recording::FILE_SIZE);
-        let files = self.get(&recording::FILES);
-        let mode = self.get(&mirror::MODE);
-        let file = file?;
-        if answers == Some(true) && mode == Some(Mode::Tap) {
-            let message = format!(
-                "{}: a tap has no client to answer, so it records requests only",
-                recording::ANSWERS.key
-            );
-            let origin = self.origin(&recording::ANSWERS);
-            self.problems.push(
-                Problem::new(origin, message)
-                    .hint("switch it off, or record where clients connect"),
-            );
-        }
-        Some(RecordingSettings {
-            file: file.into(),
-            answers: answers?,
-            file_size: file_size?,
-            files: NonZeroUsize::new(files?)?,
-        })
     }
 
     fn attributes(&mut self) -> Option<AttributeConfig> {

@@ -16,12 +16,13 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, BodyAhead, Pending, RequestHead};
+use crate::exchange::{self, BodyAhead, Pending, RequestHead, Ticket};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::config::Mode;
+use crate::proxy::generation::Generation;
 use crate::proxy::host;
 use crate::proxy::legacy::{self, NoAnswer, Subject};
 use crate::proxy::own_answers;
@@ -126,11 +127,9 @@ async fn answer_to(
         return Ok(close_unread(client, version, answer));
     }
     let head = received(client, parts, spelling);
-    let tape = generation.recorder().filter(|_| !wants_upgrade);
-    let tape = tape.and_then(|recorder| {
-        let terms = (time, upload.is_some(), generation.limits().body);
-        Tape::begin(recorder, ticket.route(), &head, terms)
-    });
+    let has_body = upload.is_some();
+    let tape = (!wants_upgrade).then(|| taped(&generation, &ticket, &head, (time, has_body)));
+    let tape = tape.flatten();
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
@@ -190,6 +189,18 @@ async fn answer_to(
         Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
         Err(why) => without_legacy(client, version, open, &why).await,
     }
+}
+
+/// Begins to record a request, if requests are recorded.
+fn taped(
+    generation: &Generation,
+    ticket: &Ticket,
+    head: &RequestHead,
+    (time, has_body): (Timestamp, bool),
+) -> Option<Rc<Tape>> {
+    let limit = generation.limits().body;
+    let recorder = generation.recorder()?;
+    Tape::begin(recorder, ticket.route(), head, (time, has_body, limit))
 }
 
 /// The head of a request as the client sent it.
