@@ -6,6 +6,7 @@
 
 mod counts;
 mod files;
+mod line;
 mod samples;
 mod writing;
 

@@ -16,7 +16,7 @@ use parity_schemas::recording::{RecordedExchange, RecordedResponse};
 use parity_schemas::route::Route;
 
 use super::counts::Counts;
-use super::writing::line;
+use super::line::line;
 
 /// Largest body of a sample: a file of samples is read by people, and kept beside the code.
 const MAX_BODY: usize = 64 << 10;

@@ -5,7 +5,7 @@
 //! written in its own format is hidden whole. A body is written without its content encoding.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::fmt::Display;
 
 use http::header::{CONTENT_ENCODING, COOKIE, HOST, HeaderName, SET_COOKIE};
 use parity_schemas::exchange::{Body, Capture, Request};
@@ -120,7 +120,7 @@ impl Redactor {
 
     /// Names a client without saying who it is. It is hashed with a prefix, so that it is not the hash of a value that is the
     /// same text.
-    fn session(&self, address: IpAddr) -> String {
+    fn session(&self, address: impl Display) -> String {
         self.hash(format!("client {address}").as_bytes())
     }
 
