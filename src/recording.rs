@@ -177,3 +177,63 @@ impl Recorder for Entrance {
         self.counts.dropped.no_room.inc();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use parity_comparator::Rules;
+    use parity_comparator::redact::RedactConfig;
+    use parity_schemas::exchange::{Body, Origin, Request};
+    use parity_schemas::fields::FieldLines;
+    use parity_schemas::route::Route;
+    use parity_schemas::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn what_finds_no_room_is_dropped_at_once_and_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let counts = Arc::new(Counts::of(&folder.path().join("live.ndjson")));
+        let rules = Rules::compile(&[], Timestamp::default()).expect("no rules");
+        let redactor = Redactor::new(&RedactConfig::default(), &[7; 32], Arc::new(rules));
+        // Nobody takes anything out, as while a disk hangs.
+        let (sender, waiting) = bounded(2);
+        let entrance = Entrance {
+            sender,
+            budget: ByteBudget::new(100),
+            answers: false,
+            counts: Arc::clone(&counts),
+            redactor: Arc::new(redactor.expect("a key")),
+        };
+        let recorder = entrance.recorder();
+        for _ in 0..5 {
+            recorder.take(LiveRequest {
+                time: Timestamp::default(),
+                route: Arc::new(Route::new("GET /")),
+                request: Request {
+                    method: http::Method::GET,
+                    target: "/".into(),
+                    headers: FieldLines::default(),
+                    body: Body::default(),
+                    origin: Origin::default(),
+                },
+                left_out: None,
+                answer: None,
+                hold: recorder.budget().hold(),
+            });
+        }
+        recorder.has_no_room();
+        assert_eq!(waiting.len(), 2);
+        assert_eq!(counts.status().dropped, 4);
+        let mut registry = prometheus_client::registry::Registry::default();
+        counts.register(&mut registry);
+        let mut metrics = String::new();
+        prometheus_client::encoding::text::encode(&mut metrics, &registry).expect("text");
+        for line in [
+            "parity_recording_requests_dropped_total{reason=\"queue_full\"} 3",
+            "parity_recording_requests_dropped_total{reason=\"no_room\"} 1",
+            "parity_recording_requests_written_total 0",
+        ] {
+            assert!(metrics.contains(line), "{line}: {metrics}");
+        }
+    }
+}

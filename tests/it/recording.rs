@@ -219,3 +219,45 @@ fn record_asks_the_legacy_alone_and_writes_no_store() {
     );
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn a_tap_records_the_copies_that_it_gets_and_a_reload_changes_what_is_hidden() {
+    let place = Place::new();
+    let (legacy, candidate) = (echo(), echo());
+    place.write("parity.toml", "[redact]\nkeep_query = [\"a\"]\n");
+    let more = [
+        "--mode",
+        "tap",
+        "--record",
+        "live.ndjson",
+        "--config",
+        "parity.toml",
+    ];
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &more);
+    let json = [("content-type", "application/json")];
+    let send = |path: &str| client::send(mirror.address, "POST", path, &json, b"{\"n\":1}").status;
+    assert_eq!(send("/x?a=1&b=2"), 204);
+    place.write("parity.toml", "[redact]\nkeep_query = [\"b\"]\n");
+    mirror.signal("HUP");
+    wait_for("the reload", || {
+        mirror
+            .log()
+            .contains("configuration reloaded")
+            .then_some(())
+    });
+    assert_eq!(send("/x?a=1&b=2"), 204);
+    place.write("parity.toml", "[recording]\nfile = \"other\"\n");
+    mirror.signal("HUP");
+    wait_for("the refusal", || {
+        mirror
+            .log()
+            .contains("only a restart can change")
+            .then_some(())
+    });
+    assert_eq!(mirror.stop().0, 0);
+    let recorded = lines(&place, "live.ndjson");
+    let hidden = |line: &Value| line["hidden"].as_array().expect("names")[0].clone();
+    let hidden: Vec<Value> = recorded.iter().map(hidden).collect();
+    assert_eq!(hidden, ["query/b", "query/a"]);
+    assert!(recorded.iter().all(|line| line["body"] == "{\"n\":1}"));
+}
