@@ -224,20 +224,17 @@ fn record_asks_the_legacy_alone_and_writes_no_store() {
 fn a_tap_records_the_copies_that_it_gets_and_a_reload_changes_what_is_hidden() {
     let place = Place::new();
     let (legacy, candidate) = (echo(), echo());
-    place.write("parity.toml", "[redact]\nkeep_query = [\"a\"]\n");
-    let more = [
-        "--mode",
-        "tap",
-        "--record",
-        "live.ndjson",
-        "--config",
-        "parity.toml",
-    ];
+    let configure = |file: &str, kept: &str| {
+        let text = format!("[recording]\nfile = \"{file}\"\n[redact]\nkeep_query = [\"{kept}\"]\n");
+        place.write("parity.toml", text);
+    };
+    configure("live.ndjson", "a");
+    let more = ["--mode", "tap", "--config", "parity.toml"];
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &more);
     let json = [("content-type", "application/json")];
     let send = |path: &str| client::send(mirror.address, "POST", path, &json, b"{\"n\":1}").status;
     assert_eq!(send("/x?a=1&b=2"), 204);
-    place.write("parity.toml", "[redact]\nkeep_query = [\"b\"]\n");
+    configure("live.ndjson", "b");
     mirror.signal("HUP");
     wait_for("the reload", || {
         mirror
@@ -246,7 +243,7 @@ fn a_tap_records_the_copies_that_it_gets_and_a_reload_changes_what_is_hidden() {
             .then_some(())
     });
     assert_eq!(send("/x?a=1&b=2"), 204);
-    place.write("parity.toml", "[recording]\nfile = \"other\"\n");
+    configure("other.ndjson", "b");
     mirror.signal("HUP");
     wait_for("the refusal", || {
         mirror
