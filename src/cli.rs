@@ -9,6 +9,7 @@ mod decisions;
 mod diff;
 mod flags;
 mod known;
+mod record;
 mod replay;
 mod unknown;
 mod written;
@@ -23,6 +24,7 @@ pub(crate) use decisions::{DecisionsCommand, ListArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
+pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use unknown::parse;
 pub(crate) use written::{Annotations, WrittenArgs};
@@ -119,10 +121,14 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Proxy clients to the legacy, compare with the candidate, record what differs
     Mirror(MirrorArgs),
+    /// Proxy clients to the legacy and record what they send, to replay or to check it
+    Record(RecordArgs),
     /// Send recorded requests to both services, compare and record: exit 0, or as the gate with --gate
     Replay(Box<ReplayArgs>),
     /// Run a whole CI job: start both services, replay or run tests, decide, end all: exit 0 pass, 1 fail, 3 undecided
     Ci(Box<CiArgs>),
+    /// Ask a service, and compare with the answers in a file: exit 0 as expected, 1 differs, 3 undecided
+    Check(Box<CheckArgs>),
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different

@@ -1,5 +1,6 @@
 //! One file per command. A command reads its settings, calls the crates, prints the result, and returns its exit code.
 
+pub(crate) mod check;
 pub(crate) mod ci;
 pub(crate) mod config;
 pub(crate) mod decisions;
@@ -8,6 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod gate;
 pub(crate) mod known;
 pub(crate) mod mirror;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rules;

@@ -14,6 +14,7 @@ mod needs;
 mod operations;
 mod policy;
 pub(crate) mod problem;
+mod recording;
 mod refused;
 pub(crate) mod render;
 mod routes;
@@ -33,6 +34,7 @@ use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
 pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings};
+pub(crate) use recording::RecordingSettings;
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";

@@ -9,6 +9,7 @@ mod config;
 mod error;
 mod pipeline;
 mod process;
+mod recording;
 #[cfg(test)]
 mod reference;
 
@@ -28,8 +29,10 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Mirror(args) => commands::mirror::run(&args),
+        Command::Record(args) => commands::record::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Ci(args) => commands::ci::run(&args),
+        Command::Check(args) => commands::check::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Gate(args) => commands::gate::run(&args),

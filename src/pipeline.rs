@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use parity_comparator::redact::Redactor;
-use parity_mirror::{Observer, Receipt, RecheckReceiver};
+use parity_mirror::{Observer, Receipt, RecheckReceiver, Recorder};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
@@ -43,6 +43,7 @@ use self::queue::Entrance;
 use self::recheck::RecheckProcess;
 use self::waiting::{Stage, Waiting};
 use crate::config::MirrorSettings;
+use crate::recording::{self, Entrance as RecordingEntrance, Recording};
 
 /// Least time to compare what was captured at the very end of a drain.
 const LAST_COMPARISONS: Duration = Duration::from_secs(1);
@@ -69,6 +70,10 @@ pub(crate) struct Pipeline {
     rechecks: Arc<RecheckProcess>,
     redaction_key: Vec<u8>,
     instance: String,
+    /// Live requests for a replay, if they are recorded.
+    recording: Option<Recording>,
+    /// Hides secrets under the settings now in force.
+    redactor: Arc<Redactor>,
 }
 
 impl Pipeline {
@@ -76,12 +81,15 @@ impl Pipeline {
     /// their deadline, the last writes, and the write still running at theirs.
     pub(crate) const AFTER_DRAIN: Duration = LAST_COMPARISONS
         .saturating_add(UNDER_WAY)
+        .saturating_add(recording::LAST_LINES)
         .saturating_add(LAST_WRITES)
         .saturating_add(parity_sink::write::FINISH_GRACE);
 
     /// Opens the store and starts the threads.
     pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
-        let redactor = redactor(settings, &settings.redaction_key)?;
+        let redactor = Arc::new(redactor(settings, &settings.redaction_key)?);
+        let recording = settings.recording.as_ref();
+        let recording = recording.map(Recording::start).transpose()?;
         let mut counting = TallyConfig::new(
             settings.identity.clone(),
             settings.instance.clone(),
@@ -99,7 +107,7 @@ impl Pipeline {
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)
             .with_context(|| format!("cannot open the store {}", settings.store))?;
         let context = ComparingContext {
-            redactor,
+            redactor: Arc::clone(&redactor),
             target_key,
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
@@ -126,6 +134,8 @@ impl Pipeline {
             ended,
             redaction_key: settings.redaction_key.clone(),
             instance: settings.instance.clone(),
+            recording,
+            redactor,
         })
     }
 
@@ -134,13 +144,14 @@ impl Pipeline {
     pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
         let context = ComparingContext {
             // One key as long as the process lives: under another one, equal values would get different hashes.
-            redactor: redactor(settings, &self.redaction_key)?,
+            redactor: Arc::new(redactor(settings, &self.redaction_key)?),
             target_key: TargetKey::new(&self.redaction_key),
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
             attributes: settings.attributes.clone(),
         };
         let idle = Idle::start(settings, &self.alive)?;
+        self.redactor = Arc::clone(&context.redactor);
         self.change(idle, settings, context);
         Ok(())
     }
@@ -167,11 +178,20 @@ impl Pipeline {
         tally::register(Arc::clone(&self.book), registry);
         self.writer.register(registry);
         self.rechecks.register_metrics(registry);
+        if let Some(recording) = &self.recording {
+            recording.counts().register(registry);
+        }
     }
 
     /// The counts since the process began.
     pub(crate) fn book(&self) -> Arc<TallyBook> {
         Arc::clone(&self.book)
+    }
+
+    /// What was recorded for a replay, if anything is.
+    pub(crate) fn recorded(&self) -> Option<Arc<recording::Counts>> {
+        let recording = self.recording.as_ref()?;
+        Some(Arc::clone(recording.counts()))
     }
 
     /// The writer, for its health.
@@ -185,10 +205,13 @@ impl Pipeline {
     ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
         let (book, entrance) = (Arc::clone(&self.book), self.current.entrance.clone());
         let generation = book.generation();
+        let recording = self.recording.as_ref();
+        let recording = recording.and_then(|recording| recording.entrance(&self.redactor));
         move |_worker| {
             Rc::new(Observing {
                 recorder: book.recorder(generation),
                 entrance: entrance.clone(),
+                recording: recording.clone(),
             }) as Rc<dyn Observer>
         }
     }
@@ -204,6 +227,9 @@ impl Pipeline {
     /// Unless `until` has passed, it returns [`Self::AFTER_DRAIN`] after `until` at the latest.
     pub(crate) fn finish(mut self, until: Instant) -> Result<()> {
         self.current.entrance = None;
+        if let Some(recording) = &mut self.recording {
+            recording.end();
+        }
         drop(self.alive);
         let until = until.max(Instant::now() + LAST_COMPARISONS);
         let generations = || self.retired.iter().chain([&self.current]);
@@ -225,6 +251,9 @@ impl Pipeline {
         }
         for generation in self.retired.into_iter().chain([self.current]) {
             generation.join();
+        }
+        if let Some(recording) = self.recording {
+            recording.finish(until.max(Instant::now()) + recording::LAST_LINES);
         }
         let left = until.saturating_duration_since(Instant::now());
         let report = self
@@ -253,6 +282,7 @@ struct Observing {
     recorder: OutcomeRecorder,
     /// `None` once this generation has ended.
     entrance: Option<Arc<Entrance>>,
+    recording: Option<RecordingEntrance>,
 }
 
 impl Observer for Observing {
@@ -291,5 +321,9 @@ impl Observer for Observing {
 
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome) {
         self.recorder.client(route, outcome);
+    }
+
+    fn recorder(&self) -> Option<Rc<dyn Recorder>> {
+        self.recording.as_ref().map(RecordingEntrance::recorder)
     }
 }

@@ -5,7 +5,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod descendants;
-mod descriptors;
+pub(crate) mod descriptors;
 pub(crate) mod guard;
 pub(crate) mod handover;
 pub(crate) mod instance;

@@ -35,6 +35,7 @@ fn capture(body: &[u8]) -> Capture {
         headers: (&headers).into(),
         body: body.to_vec().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::from_millis(1),
         elapsed: Duration::from_millis(1),
     }

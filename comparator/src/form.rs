@@ -54,6 +54,14 @@ pub(crate) fn to_json(text: &str) -> Vec<u8> {
     out
 }
 
+/// A name of the form with escapes undone; `None` if it is not UTF-8.
+pub(crate) fn plain_name(name: &str) -> Option<String> {
+    match decoded(name) {
+        Plain::Text(text) => Some(text.into_owned()),
+        Plain::Bytes(_) => None,
+    }
+}
+
 /// Whether every field has a value, even an empty one, and no field that `names` something has two `=`. A lost
 /// character would join two fields, or a name and its value.
 pub(crate) fn is_whole(text: &str, names: impl Fn(&str) -> bool) -> bool {

@@ -90,6 +90,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         headers,
         body: body.into(),
         trailers,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     })

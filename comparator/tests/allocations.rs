@@ -22,6 +22,7 @@ fn capture(body: &str, fields: [&str; 3]) -> Capture {
         headers: names.into_iter().zip(fields).collect(),
         body: body.as_bytes().to_vec().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

@@ -196,6 +196,7 @@ impl Pair {
             headers: FieldLines::from_iter([(CONTENT_TYPE, media_type)]),
             body: body.to_vec().into(),
             trailers: None,
+            hidden: None,
             head_elapsed: Duration::ZERO,
             elapsed: Duration::ZERO,
         };

@@ -58,7 +58,7 @@ pub(crate) use report::{
 };
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
-pub use status::Status;
+pub use status::{RecordingStatus, Status};
 pub use suggested::suggested;
 pub use tried::tried;
 pub use verified::verified;

@@ -42,7 +42,7 @@ mod side;
 mod terms;
 mod ticket;
 
-pub use observer::{Observer, Receipt};
+pub use observer::{LiveRequest, Observer, Receipt, Recorder};
 pub use sampling::{SampleBy, Sampling};
 
 pub(crate) use admission::Admission;

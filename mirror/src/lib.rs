@@ -36,7 +36,7 @@ mod turns;
 mod upstream;
 
 pub use descriptors::ConnectionLimits;
-pub use exchange::{Observer, Receipt, SampleBy, Sampling};
+pub use exchange::{LiveRequest, Observer, Receipt, Recorder, SampleBy, Sampling};
 pub use forwarding::Forwarding;
 pub use limits::Limits;
 pub use proxy::{

@@ -28,6 +28,7 @@ mod serve;
 mod socket_state;
 mod streams;
 mod tap;
+mod tape;
 mod ticket;
 mod tls;
 mod tunnel;

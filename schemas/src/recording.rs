@@ -31,8 +31,8 @@ pub struct RecordedExchange {
     /// The body of the request.
     #[serde(flatten)]
     pub body: RecordedBody,
-    /// What of the request was hidden: `header/authorization`, `query/token`, `body/card/number`, or `body` for all of it. In its
-    /// place stands `hmac:…`.
+    /// What of the request was hidden: `header/authorization`, `header/cookie/NAME`, `path`, `query/token`, `body/card/number`, or
+    /// `body` for a part of it that has no name, or for all of it. In its place stands `hmac:…`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
     /// What the legacy answered, if answers were recorded and this one was whole.
@@ -59,7 +59,7 @@ pub struct RecordedResponse {
     pub hidden: Vec<String>,
 }
 
-/// A body: text as it is, other bytes in base64, and neither if there was none.
+/// A body: text as it is, other bytes in base64, and neither if there was none or it was left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedBody {
     /// A body of UTF-8.
@@ -72,4 +72,35 @@ pub struct RecordedBody {
         skip_serializing_if = "Option::is_none"
     )]
     pub base64: Option<String>,
+    /// Why a body that there was is not here. Such a request cannot be sent again.
+    #[serde(
+        default,
+        rename = "body_left_out",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub left_out: Option<LeftOut>,
+}
+
+/// Why a body is not in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOut {
+    /// It was larger than `limits.body`.
+    TooLarge,
+    /// It never came whole: the client left, or the legacy answered before its end.
+    CutOff,
+    /// For a reason that a later version knows.
+    #[serde(other)]
+    Other,
+}
+
+impl LeftOut {
+    /// In words, after "its body is not in the recording: ".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it was larger than the recording mirror takes",
+            Self::CutOff => "it did not come whole",
+            Self::Other => "for a reason that this version does not know",
+        }
+    }
 }

@@ -142,6 +142,13 @@ pub enum RouteError {
 }
 
 impl RouteRule {
+    /// The same for all requests of it, whatever share was configured.
+    #[must_use]
+    pub fn unsampled(mut self) -> Self {
+        self.policy.sample = None;
+        self
+    }
+
     /// Reads `METHOD /path/{placeholder}/{*rest}`; `*` stands for every method. Behind that may stand an operation, as
     /// reports name it.
     pub fn parse(text: &str, policy: RoutePolicy) -> Result<Self, RouteError> {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 
-use crate::config::settings::{self, Kind, Setting, mirror, record, sink, top};
+use crate::config::settings::{self, Kind, Setting, mirror, record, recording, redact, sink, top};
 
 /// The settings that a command takes as flags.
 pub(crate) trait Takes {
@@ -113,7 +113,7 @@ impl Takes for OfReplay {
         let is_of_clients =
             |setting: &&'static Setting| of_clients.iter().any(|one| one.key == setting.key);
         let mut settings = OfMirror::settings();
-        settings.retain(|setting| !is_of_clients(setting));
+        settings.retain(|setting| !is_of_clients(setting) && setting.section() != "recording");
         settings
     }
 }
@@ -147,6 +147,34 @@ impl Takes for OfCi {
         ];
         let found = own.into_iter().find(|(one, _)| one.key == setting.key);
         found.map(|(_, words)| words)
+    }
+}
+
+/// `record`: where clients connect, where the legacy is, and what is hidden.
+#[derive(Debug)]
+pub(crate) struct OfRecord;
+impl Takes for OfRecord {
+    fn settings() -> Vec<&'static Setting> {
+        vec![
+            &*mirror::LEGACY,
+            &*mirror::LISTEN,
+            &*recording::ANSWERS,
+            &*mirror::WORKERS,
+            &*mirror::CA_FILE,
+            &*mirror::TLS_CERTIFICATE_FILE,
+            &*mirror::TLS_KEY_FILE,
+            &*redact::KEY_FILE,
+            &*top::PROFILES,
+        ]
+    }
+}
+
+/// `check`: how the service is reached, and what counts as equal.
+#[derive(Debug)]
+pub(crate) struct OfCheck;
+impl Takes for OfCheck {
+    fn settings() -> Vec<&'static Setting> {
+        vec![&*top::PROFILES, &*mirror::CA_FILE, &*redact::KEY_FILE]
     }
 }
 

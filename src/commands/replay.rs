@@ -99,6 +99,8 @@ fn settings(args: &ReplayArgs) -> Result<MirrorSettings> {
     let layers = Layers::load_here(args.file.config.as_deref(), &flags);
     let mut settings = of_own_load(layers).mirror()?;
     settings.may_wait = true;
+    // What comes from a recording is in one.
+    settings.recording = None;
     adjust(&mut settings, &args.sending);
     let policy = &settings.mirror.policy;
     if policy.candidate.url == policy.legacy.url {

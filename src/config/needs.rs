@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
+use super::recording::RecordingSettings;
 use super::settings::{
     self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
@@ -48,6 +50,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) store: StoreConfig,
     /// For how long.
     pub(crate) retention: Retention,
+    /// What is recorded of live traffic; `None` if nothing is.
+    pub(crate) recording: Option<RecordingSettings>,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
     /// Whether nobody waits for what comes after them, so that they may wait for as long as comparing takes.
@@ -250,6 +254,7 @@ impl Layers {
         let recheck = self.recheck();
         let attributes = self.attributes();
         let retention = self.retention();
+        let recording = self.recording();
         let rules = self.rules(now);
         // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
         let known = self.known(Some(now).filter(|now| *now > Timestamp::default()));
@@ -293,9 +298,9 @@ impl Layers {
                 mirror: parity_mirror::Config {
                     listen: listen?,
                     workers: workers
-                        .and_then(std::num::NonZeroUsize::new)
+                        .and_then(NonZeroUsize::new)
                         .or_else(|| std::thread::available_parallelism().ok())
-                        .unwrap_or(std::num::NonZeroUsize::MIN),
+                        .unwrap_or(NonZeroUsize::MIN),
                     connections: parity_mirror::Config::CONNECTIONS,
                     others: parity_mirror::ConnectionLimits::default(),
                     shadowing: shadowing?,
@@ -304,6 +309,7 @@ impl Layers {
                 admin: admin?,
                 store: store?,
                 retention: retention?,
+                recording,
                 queue: queue?,
                 may_wait: false,
                 recheck: recheck?,

@@ -39,7 +39,7 @@ const SLEEP: Duration = Duration::from_millis(250);
 
 /// What the comparing threads of one generation share, to redact a mismatch and say whose it is.
 pub(super) struct ComparingContext {
-    pub(super) redactor: Redactor,
+    pub(super) redactor: Arc<Redactor>,
     pub(super) target_key: TargetKey,
     pub(super) identity: Identity,
     pub(super) instance: String,

@@ -31,6 +31,7 @@ use crate::process::admin::{AdminPort, bind_admin, register_build_info};
 use crate::process::descriptors::{self, Shares};
 use crate::process::handover::Inherited;
 use crate::process::signals::{Signal, Signals};
+use crate::recording::Counts;
 
 /// A mirror at work.
 pub(crate) struct Instance {
@@ -108,6 +109,7 @@ impl Instance {
         let handle = Arc::new(AdminHandle {
             mirror: mirror.handle(),
             records: pipeline.writer().handle(),
+            recorded: pipeline.recorded(),
             book: pipeline.book(),
             accepting: AtomicBool::new(true),
             descriptors_low,
@@ -300,6 +302,8 @@ struct AdminHandle {
     mirror: parity_mirror::MirrorHandle,
     /// For the health of the store.
     records: RecordSender,
+    /// What was recorded for a replay, if anything is.
+    recorded: Option<Arc<Counts>>,
     /// For the outcomes of clients.
     book: Arc<TallyBook>,
     accepting: AtomicBool,
@@ -395,6 +399,7 @@ impl MirrorAdmin for AdminHandle {
             records_queued: store.queued_records,
             records_dropped: store.dropped_records,
             spool_bytes: store.spool_bytes,
+            recording: self.recorded.as_ref().map(|recorded| recorded.status()),
             descriptors_low: self.descriptors_low.clone(),
             config_error: self
                 .config_error

@@ -1,11 +1,13 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
+use parity_schemas::check::CheckDocument;
 use parity_schemas::decisions::{DecisionExport, DecisionPage, Verification};
 use parity_schemas::documents::{
     CONFIG_SCHEMA, ConfigDocument, GateBriefDocument, KnownList, MismatchPage,
 };
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
+use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
@@ -85,6 +87,14 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "diff.v1.json",
         &schemars::schema_for!(parity_comparator::document::DiffDocument).to_value(),
+    );
+    check(
+        "exchange.v1.json",
+        &schemars::schema_for!(RecordedExchange).to_value(),
+    );
+    check(
+        "check.v1.json",
+        &schemars::schema_for!(CheckDocument).to_value(),
     );
     check(
         "mismatches.v1.json",

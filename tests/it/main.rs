@@ -6,6 +6,7 @@
 mod architecture;
 mod attributes;
 mod broken_candidates;
+mod check;
 mod ci;
 mod clients;
 mod command_diff;
@@ -54,6 +55,7 @@ mod other_rules;
 mod queue;
 mod rechecks;
 mod record;
+mod recording;
 mod reload;
 mod replay;
 mod restart;

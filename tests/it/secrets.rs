@@ -191,11 +191,15 @@ fn planted_secrets_are_on_no_surface() {
     let (legacy, candidate) = (service(LEGACY), service(CANDIDATE));
     let place = Place::new();
     place.write("parity.toml", SHADOW_ALL);
-    let more = ["--config", "parity.toml"];
+    let recording = ["--record", "live.ndjson", "--record-answers", "on"];
+    let more = [&["--config", "parity.toml"][..], &recording].concat();
     let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &more, |command| {
         command.env("PARITY_LOG", "trace")
     });
     let sent = drive(&mirror);
+    wait_for("the recording of all", || {
+        (mirror.status()["recording"]["written"] == sent).then_some(())
+    });
     let report = mirror.settled(sent);
     assert_eq!(report.count("mismatch"), sent, "{}", report.0);
     look("the report", report.0.to_string().as_bytes());

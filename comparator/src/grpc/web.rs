@@ -56,6 +56,7 @@ pub(crate) fn as_grpc(answer: &Capture, limit: usize) -> Option<Result<Capture, 
             headers,
             body: frames.into(),
             trailers: trailers.or_else(|| answer.trailers.clone()),
+            hidden: None,
             head_elapsed: answer.head_elapsed,
             elapsed: answer.elapsed,
         }

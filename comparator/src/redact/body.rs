@@ -67,7 +67,7 @@ pub(super) struct RedactedBodies {
 }
 
 /// A body after parsing.
-enum ParsedBody {
+pub(super) enum ParsedBody {
     /// JSON documents that we made from the body, and what they hold.
     Documents(Vec<Vec<u8>>, Content),
     /// JSON documents made from YAML in which one value may occur under several names.
@@ -182,7 +182,7 @@ impl Redactor {
         )
     }
 
-    fn read(&self, headers: &FieldLines, body: &Body, scope: &Scope) -> ParsedBody {
+    pub(super) fn read(&self, headers: &FieldLines, body: &Body, scope: &Scope) -> ParsedBody {
         let raw = body.contiguous();
         if raw.is_empty() {
             return ParsedBody::Redacted(RedactedBody::Absent);

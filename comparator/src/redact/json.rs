@@ -7,6 +7,7 @@
 
 mod columns;
 mod declared;
+mod hidden_parts;
 mod naming;
 mod reading;
 mod replacement;

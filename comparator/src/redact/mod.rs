@@ -42,6 +42,7 @@ mod networks;
 mod passfiles;
 mod place;
 mod prose;
+mod recording;
 mod renamed;
 mod rules;
 mod sample;
@@ -74,6 +75,7 @@ pub use by_hand::by_hand;
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};
 pub use config::{PlainText, RedactConfig, RedactError};
 use names::SecretNames;
+pub use recording::Recording;
 pub use rules::rules_text;
 
 /// What a record says of an exchange besides what was captured.

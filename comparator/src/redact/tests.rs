@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::{HeaderName, Method};
 use parity_schemas::exchange::{Body, ByteHold, Capture, Origin, Request};
 use parity_schemas::fields::FieldLines;
+use parity_schemas::recording::RecordedExchange;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 
@@ -21,6 +22,7 @@ mod findings;
 mod found;
 mod leaks;
 mod planted;
+mod recording;
 mod sound;
 
 const KEY: &[u8] = b"0123456789abcdef0123456789abcdef";
@@ -61,6 +63,7 @@ fn answer(fields: &[(&str, &str)], body: &[u8]) -> Capture {
         headers: headers(fields),
         body: body.to_vec().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::from_micros(1_500),
         elapsed: Duration::from_micros(1_500),
     }
@@ -99,6 +102,17 @@ fn record(redactor: &Redactor, exchange: &Exchange) -> Mismatch {
     };
     let (_, mismatch) = redactor.mismatch(exchange, &comparison, &context, |_| true);
     mismatch
+}
+
+/// The request and one of the answers as a recording has them.
+fn line(redactor: &Redactor, exchange: &Exchange, answer: &Capture) -> RecordedExchange {
+    redactor.recorded(&Recording {
+        time: exchange.time,
+        route: exchange.route.label(),
+        request: &exchange.request,
+        left_out: None,
+        answer: Some(answer),
+    })
 }
 
 /// A JSON body at the root, without mask rules.

@@ -70,6 +70,7 @@ fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
         headers: (&headers).into(),
         body: body.as_bytes().to_vec().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

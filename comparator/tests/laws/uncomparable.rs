@@ -89,6 +89,7 @@ fn answer(status: u16, is: Is, json: &str) -> Capture {
         headers: (&headers).into(),
         body,
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

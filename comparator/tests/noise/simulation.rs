@@ -78,6 +78,7 @@ pub(crate) fn capture(body: String) -> Capture {
         headers: [(CONTENT_TYPE, media)].into_iter().collect(),
         body: body.into_bytes().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

@@ -27,6 +27,7 @@ pub(super) fn answer(content_type: &'static str, body: &[u8]) -> Capture {
         headers: (&headers).into(),
         body: body.to_vec().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

@@ -46,8 +46,23 @@ pub struct Status {
     pub records_dropped: u64,
     /// Bytes of records that wait on disk for a Kafka broker.
     pub spool_bytes: u64,
+    /// The recording of live requests; `None` if there is none.
+    pub recording: Option<RecordingStatus>,
     /// What this process cannot do because it has few file descriptors; `None` if it has enough.
     pub descriptors_low: Option<String>,
     /// Why the last reload of the configuration was refused; `None` if it succeeded.
     pub config_error: Option<String>,
+}
+
+/// The recording of live requests.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordingStatus {
+    /// The file that it is written to.
+    pub file: String,
+    /// Requests that are in its files.
+    pub written: u64,
+    /// Requests that should be there, and are not.
+    pub dropped: u64,
+    /// Why it cannot be written to now; `None` while it can.
+    pub error: Option<String>,
 }

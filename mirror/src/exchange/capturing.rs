@@ -131,6 +131,7 @@ impl Capturing {
             headers: self.headers,
             body,
             trailers: self.trailers,
+            hidden: None,
             head_elapsed: self.head_at.saturating_duration_since(self.sent),
             elapsed,
         });

@@ -112,11 +112,11 @@ impl RequestHead {
         detach::target(&mut self.uri);
     }
 
-    /// Moves out what is compared, recorded, or needed to send it again; the head must not be used afterwards.
-    pub(super) fn taken(&mut self, body: exchange::Body) -> exchange::Request {
+    /// What is compared, recorded, or needed to send it again.
+    pub(crate) fn kept(&self, body: exchange::Body) -> exchange::Request {
         let target = target(&self.uri);
         exchange::Request {
-            method: std::mem::take(&mut self.method),
+            method: self.method.clone(),
             target: match &self.spelling {
                 Some(spelling) => spelling.text(target).into(),
                 None => target.into(),

@@ -2,11 +2,14 @@
 //!
 //! The tickets of a request make sure that each outcome is reported exactly once.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::exchange::Exchange;
+use parity_schemas::exchange::{ByteBudget, ByteHold, Capture, Exchange, Request};
+use parity_schemas::recording::LeftOut;
 use parity_schemas::route::Route;
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
 /// A value that the observer attaches to a received request and gets back when the request ends.
@@ -44,6 +47,42 @@ pub trait Observer {
 
     /// The client's outcome. Called when its answer is complete or will not come.
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome);
+
+    /// Who takes live requests for a recording, if anybody does. Asked once, before the first request.
+    fn recorder(&self) -> Option<Rc<dyn Recorder>> {
+        None
+    }
+}
+
+/// Takes live requests for a recording. Like an [`Observer`] it is called on the worker's thread, and must never block.
+pub trait Recorder {
+    /// Whether the legacy's answers are recorded, too.
+    fn takes_answers(&self) -> bool;
+
+    /// What requests under way hold, apart from the shadows: a recording takes nothing from the comparison.
+    fn budget(&self) -> &ByteBudget;
+
+    /// A request that has ended, or whose copy is complete.
+    fn take(&self, live: LiveRequest);
+
+    /// A request that is not recorded because the budget is used up.
+    fn has_no_room(&self);
+}
+
+/// A request of a client, for a recording.
+pub struct LiveRequest {
+    /// When its head was parsed.
+    pub time: Timestamp,
+    /// The route that it was counted under.
+    pub route: Arc<Route>,
+    /// As the client sent it.
+    pub request: Request,
+    /// Why its body is not there although it had one.
+    pub left_out: Option<LeftOut>,
+    /// What the legacy answered, if that was asked for and is whole.
+    pub answer: Option<Capture>,
+    /// What it holds of the recorder's budget.
+    pub hold: ByteHold,
 }
 
 /// Observes nothing: for a thread that receives no requests and gets each answer itself.

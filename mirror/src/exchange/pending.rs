@@ -295,7 +295,7 @@ impl Pending {
             time: self.time,
             route,
             request: {
-                let mut request = self.head.borrow_mut().taken(self.body.take());
+                let mut request = self.head.borrow().kept(self.body.take());
                 let trailers = self.trailers.take();
                 request.origin.trailers = trailers.as_ref().map(FieldLines::from);
                 request

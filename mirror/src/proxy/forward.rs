@@ -16,16 +16,18 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, BodyAhead, Pending, RequestHead};
+use crate::exchange::{self, BodyAhead, Pending, RequestHead, Ticket};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::config::Mode;
+use crate::proxy::generation::Generation;
 use crate::proxy::host;
 use crate::proxy::legacy::{self, NoAnswer, Subject};
 use crate::proxy::own_answers;
 use crate::proxy::tap::{self, Mirrored};
+use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::tunnel;
 use crate::proxy::unread::{close_after, close_unread, finish_or_close};
@@ -125,6 +127,9 @@ async fn answer_to(
         return Ok(close_unread(client, version, answer));
     }
     let head = received(client, parts, spelling);
+    let has_body = upload.is_some();
+    let tape = (!wants_upgrade).then(|| taped(&generation, &ticket, &head, (time, has_body)));
+    let tape = tape.flatten();
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
@@ -133,6 +138,7 @@ async fn answer_to(
             upload,
             refusal: refusal.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
             time,
+            tape,
         };
         return tap::serve(generation.asker(), mirrored, busy).await;
     }
@@ -170,17 +176,31 @@ async fn answer_to(
     };
 
     let (worker, asker) = (client.worker(), generation.asker());
-    let sent = legacy::send(worker, asker, &subject, upload.as_ref(), candidate, started).await;
+    let body = (upload.as_ref(), tape.as_ref());
+    let sent = legacy::send(worker, asker, &subject, body, candidate, started).await;
     let open = OpenRequest {
         subject,
         client_ticket,
         upload,
+        tape,
         busy,
     };
     match sent {
         Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
         Err(why) => without_legacy(client, version, open, &why).await,
     }
+}
+
+/// Begins to record a request, if requests are recorded.
+fn taped(
+    generation: &Generation,
+    ticket: &Ticket,
+    head: &RequestHead,
+    (time, has_body): (Timestamp, bool),
+) -> Option<Rc<Tape>> {
+    let limit = generation.limits().body;
+    let recorder = generation.recorder()?;
+    Tape::begin(recorder, ticket.route(), head, (time, has_body, limit))
 }
 
 /// The head of a request as the client sent it.
@@ -204,6 +224,7 @@ struct OpenRequest {
     client_ticket: ClientTicket,
     /// Its body, if it has one.
     upload: Option<Rc<Upload>>,
+    tape: Option<Rc<Tape>>,
     busy: Busy,
 }
 
@@ -219,6 +240,7 @@ async fn without_legacy(
         client_ticket,
         upload,
         busy,
+        tape: _,
     } = open;
     if let Subject::Shadowed(ask) = subject {
         ask.fail(why.reason());

@@ -14,7 +14,7 @@ use http::Method;
 use parity_schemas::route::{Route, RouteResolver};
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{Asker, Observer, Services, Side, Terms, WorkerResources};
+use crate::exchange::{Asker, Observer, Recorder, Services, Side, Terms, WorkerResources};
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
@@ -92,6 +92,7 @@ pub(crate) struct Generation {
     mode: Mode,
     routes: RefCell<RouteResolver>,
     tls: Option<TlsAcceptor>,
+    recorder: Option<Rc<dyn Recorder>>,
 }
 
 impl Generation {
@@ -101,6 +102,7 @@ impl Generation {
         observer: Rc<dyn Observer>,
     ) -> Self {
         let policy = &loaded.policy;
+        let recorder = observer.recorder();
         let terms = Terms::new(
             resources.exchange().clone(),
             policy.limits,
@@ -123,6 +125,7 @@ impl Generation {
                     .with_unsafe_methods(policy.unsafe_methods),
             ),
             tls: loaded.tls.clone(),
+            recorder,
         }
     }
 
@@ -147,6 +150,11 @@ impl Generation {
     /// The route of a request.
     pub(crate) fn route(&self, method: &Method, path: &str) -> Arc<Route> {
         self.routes.borrow_mut().resolve(method, path)
+    }
+
+    /// Who takes requests for a recording.
+    pub(crate) fn recorder(&self) -> Option<&Rc<dyn Recorder>> {
+        self.recorder.as_ref()
     }
 
     /// The TLS configuration for clients, if they connect with TLS.

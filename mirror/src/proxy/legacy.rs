@@ -19,6 +19,7 @@ use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::outbound::{Outbound, Tee};
 use crate::proxy::own_answers;
+use crate::proxy::tape::Tape;
 use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 use crate::upstream::{SendError, Sent, ServiceFault};
@@ -91,7 +92,7 @@ pub(crate) async fn send(
     worker: &Worker,
     asker: &Rc<Asker<Outbound>>,
     subject: &Subject,
-    progress: Option<&Rc<Upload>>,
+    (progress, tape): (Option<&Rc<Upload>>, Option<&Rc<Tape>>),
     candidate: Option<Ask>,
     started: Instant,
 ) -> Result<(Sent<Outbound>, Option<Completion>), NoAnswer> {
@@ -105,7 +106,7 @@ pub(crate) async fn send(
         let copy = candidate.map(|candidate| Intake::new(candidate, grpc));
         let (copy, completes) = copy.unzip();
         completion = completes;
-        Outbound::Live(Tee::new(Rc::clone(upload), copy))
+        Outbound::Live(Tee::new(Rc::clone(upload), copy, tape.cloned()))
     } else {
         if let Some(candidate) = candidate {
             asker.start(candidate);

@@ -13,6 +13,7 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::{Copied, Intake};
 use crate::headers;
+use crate::proxy::tape::Tape;
 use crate::proxy::upload::{BodyError, Upload};
 
 /// Body of a request to a service.
@@ -69,12 +70,13 @@ impl HttpBody for Outbound {
 pub(crate) struct Tee {
     upload: Rc<Upload>,
     copy: Option<Intake>,
+    tape: Option<Rc<Tape>>,
 }
 
 impl Tee {
-    /// With `copy`, an ask waits for the body to be complete.
-    pub(crate) fn new(upload: Rc<Upload>, copy: Option<Intake>) -> Self {
-        Self { upload, copy }
+    /// With `copy`, an ask waits for the body to be complete; with `tape`, it is recorded.
+    pub(crate) fn new(upload: Rc<Upload>, copy: Option<Intake>, tape: Option<Rc<Tape>>) -> Self {
+        Self { upload, copy, tape }
     }
 
     pub(crate) fn poll(
@@ -87,6 +89,9 @@ impl Tee {
                 if let Some(chunk) = frame.data_ref() {
                     if let Some(copy) = &mut self.copy {
                         copy.data(chunk);
+                    }
+                    if let Some(tape) = &self.tape {
+                        tape.data(chunk);
                     }
                     if self.upload.is_end_stream() {
                         self.complete();
@@ -112,6 +117,9 @@ impl Tee {
     fn complete(&mut self) {
         if let Some(copy) = &mut self.copy {
             copy.complete();
+        }
+        if let Some(tape) = self.tape.take() {
+            tape.complete();
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::relay::{Answered, Driven, Relay};
+use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::AnswerBody;
 
@@ -20,6 +21,8 @@ use crate::upstream::AnswerBody;
 pub(crate) struct Passed {
     pub(crate) driven: Driven,
     pub(crate) capturing: Option<Capturing>,
+    /// Records the answer, if that is wanted.
+    pub(crate) tape: Option<Rc<Tape>>,
     pub(crate) client_ticket: ClientTicket,
     pub(crate) sent: Instant,
     pub(crate) head_at: Instant,
@@ -44,6 +47,7 @@ pub(crate) fn relay(
     let Passed {
         driven,
         capturing,
+        tape,
         client_ticket,
         sent,
         head_at,
@@ -62,7 +66,7 @@ pub(crate) fn relay(
         sent,
         head_at,
     };
-    let mut relay = Relay::new(asker, incoming, driven, capturing, answered);
+    let mut relay = Relay::new(asker, incoming, driven, (capturing, tape), answered);
     let content = if bodiless {
         // hyper does not poll a body that has ended, so the end is handled here.
         relay.finish();

@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use crate::exchange::{Asker, Capturing, Completion, Purpose, Side};
 use crate::headers;
 use crate::proxy::outbound::Outbound;
+use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::Upload;
 use crate::upstream::{AnswerBody, Connected, Link, ServiceFault};
@@ -113,6 +114,7 @@ pub(crate) struct Relay {
     incoming: AnswerBody,
     driven: Driven,
     capturing: Option<Capturing>,
+    tape: Option<Rc<Tape>>,
     asker: Rc<Asker<Outbound>>,
     /// The client's ticket, until the answer is over; and the status that the client got.
     client_ticket: Option<ClientTicket>,
@@ -131,7 +133,7 @@ impl Relay {
         asker: &Rc<Asker<Outbound>>,
         incoming: AnswerBody,
         driven: Driven,
-        capturing: Option<Capturing>,
+        (capturing, tape): (Option<Capturing>, Option<Rc<Tape>>),
         answered: Answered,
     ) -> Self {
         let Answered {
@@ -144,6 +146,7 @@ impl Relay {
             incoming,
             driven,
             capturing,
+            tape,
             asker: Rc::clone(asker),
             client_ticket: Some(client_ticket),
             status,
@@ -176,6 +179,11 @@ impl Relay {
             Some(Ok(mut frame)) => {
                 if let Some(chunk) = frame.data_ref() {
                     capture(&mut self.capturing, chunk);
+                    if let Some(tape) = &self.tape
+                        && !tape.answer_data(chunk)
+                    {
+                        self.tape = None;
+                    }
                     if self.incoming.is_end_stream() {
                         self.finish();
                     }
@@ -243,6 +251,9 @@ impl Relay {
         meters.answered(Purpose::Traffic, Side::Legacy, elapsed);
         if let Some(capturing) = self.capturing.take() {
             capturing.complete(elapsed);
+        }
+        if let Some(tape) = self.tape.take() {
+            tape.answer_complete(elapsed);
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::exchange::{Asker, Intake, Pending, RequestHead, Ticket};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::{Outbound, Tee};
+use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::{ClientGone, Upload};
 
@@ -35,6 +36,8 @@ pub(crate) struct Mirrored {
     /// Why the services must not be asked, if so.
     pub(crate) refusal: Option<Reason>,
     pub(crate) time: Timestamp,
+    /// Records it; its answers are those of shadows, and are not recorded.
+    pub(crate) tape: Option<Rc<Tape>>,
 }
 
 /// Takes a copy of a request and answers 204.
@@ -50,6 +53,7 @@ pub(crate) async fn serve(
         upload,
         refusal,
         time,
+        tape,
     } = mirrored;
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > asker.terms().limits().body as u64;
@@ -67,7 +71,7 @@ pub(crate) async fn serve(
         // Read to the end even if it is not used: the proxy would treat an early answer as an error.
         let copy = candidate.map(|candidate| Intake::new(candidate, grpc));
         let (copy, mut completion) = copy.unzip();
-        let mut tee = Tee::new(upload, copy);
+        let mut tee = Tee::new(upload, copy, tape);
         let reading = pin!(async {
             while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
                 frame.map_err(|_| ClientGone)?;

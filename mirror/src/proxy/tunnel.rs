@@ -60,6 +60,7 @@ pub(crate) async fn open(
         let passed = Passed {
             driven: Driven::Separately,
             capturing: None,
+            tape: None,
             client_ticket,
             sent,
             head_at: Instant::now(),

@@ -34,6 +34,8 @@ pub struct Recorded {
     pub request: Request,
     /// What the service of then answered, if that was recorded whole.
     pub answer: Option<Capture>,
+    /// What of the request the recording hides. Hidden header fields are not in it; anything else has a keyed hash in its place.
+    pub hidden: Box<[String]>,
 }
 
 impl Recorded {

@@ -113,6 +113,10 @@ impl Plan {
         let layers = Layers::load_here(args.file.config.as_deref(), &flags);
         let mut settings = of_own_load(layers).or(&otherwise).mirror()?;
         settings.may_wait = !args.recordings.is_empty();
+        if settings.may_wait {
+            // What comes from a recording is in one.
+            settings.recording = None;
+        }
         adjust(&mut settings, &args.sending);
         settings.mirror.policy.tls = None;
         settings.mirror.policy.mode = parity_mirror::Mode::Proxy;

@@ -92,7 +92,12 @@ fn minutes(seconds: f64) -> String {
 }
 
 /// What was replayed, and what was left out and why.
-pub(super) fn summary(read: &Found, progress: &Progress, elapsed: Duration) -> Vec<String> {
+pub(super) fn summary(
+    read: &Found,
+    progress: &Progress,
+    elapsed: Duration,
+    recorded_answers: bool,
+) -> Vec<String> {
     let sent = progress.sent();
     let seconds = elapsed.as_secs_f64();
     let mut lines = vec![format!(
@@ -121,5 +126,22 @@ pub(super) fn summary(read: &Found, progress: &Progress, elapsed: Duration) -> V
     );
     left_out(progress.not_sendable(), "HTTP cannot send them");
     left_out(read.unreadable, "they could not be read");
+    let [of_requests, of_answers] = &read.hidden;
+    for (what, parts, applies) in [
+        ("hidden in the recording: ", of_requests, true),
+        (
+            "hidden in its answers, and not compared: ",
+            of_answers,
+            recorded_answers,
+        ),
+    ] {
+        if applies && !parts.is_empty() {
+            let parts = parts
+                .iter()
+                .map(|(part, count)| format!("{part} ({count})"));
+            let parts: Vec<String> = parts.collect();
+            lines.push(format!("{what}{}", parts.join(", ")));
+        }
+    }
     lines
 }

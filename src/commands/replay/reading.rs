@@ -1,8 +1,9 @@
 //! The thread that reads recordings, and what it has found in them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -14,6 +15,8 @@ use tokio::sync::mpsc;
 
 /// Unreadable parts that are told one by one; the others are counted.
 const TOLD: u64 = 20;
+/// Hidden parts that are told by name: a service has not many more.
+const HIDDEN: usize = 100;
 /// Takes requests for every host.
 const ANY: &str = "any";
 
@@ -24,6 +27,9 @@ pub(super) struct Wanted {
     pub(super) limit: Option<NonZeroU64>,
 }
 
+/// Names of hidden parts, with their numbers.
+pub(super) type Parts = BTreeMap<String, u64>;
+
 /// What was read so far.
 #[derive(Default)]
 pub(super) struct Read {
@@ -32,6 +38,8 @@ pub(super) struct Read {
     other_hosts: AtomicU64,
     /// The host whose requests are taken, if that was found out.
     host: Mutex<Option<String>>,
+    /// Parts that the recording hides, of requests and of answers, with the number of those that were taken.
+    hidden: Mutex<[Parts; 2]>,
     /// Bytes of the recordings, if all are files, and how many were read.
     pub(super) total: AtomicU64,
     pub(super) bytes: AtomicU64,
@@ -44,6 +52,8 @@ pub(super) struct Found {
     pub(super) unreadable: u64,
     pub(super) other_hosts: u64,
     pub(super) host: Option<String>,
+    /// Of requests, and of answers.
+    pub(super) hidden: [Parts; 2],
 }
 
 /// The running thread.
@@ -103,18 +113,41 @@ impl Reading {
             })?;
         }
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let host = self
-            .read
-            .host
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let host = locked(&self.read.host).clone();
         Ok(Found {
             unreadable: count(&self.read.unreadable),
             other_hosts: count(&self.read.other_hosts),
             host,
+            hidden: std::mem::take(&mut *locked(&self.read.hidden)),
         })
     }
+}
+
+/// Counts what is hidden of a request and of its answer.
+fn count_hidden(recorded: &Recorded, read: &Read) {
+    let of_answer = recorded
+        .answer
+        .as_ref()
+        .and_then(|answer| answer.hidden.as_deref());
+    let of_answer = of_answer.unwrap_or_default();
+    if recorded.hidden.is_empty() && of_answer.is_empty() {
+        return;
+    }
+    let mut hidden = locked(&read.hidden);
+    for (parts, names) in hidden.iter_mut().zip([&*recorded.hidden, of_answer]) {
+        for name in names {
+            let has_room = parts.len() < HIDDEN;
+            match parts.get_mut(name) {
+                Some(count) => *count += 1,
+                None if has_room => drop(parts.insert(name.clone(), 1)),
+                None => {}
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns whether all that is wanted was taken.
@@ -154,14 +187,14 @@ fn read_all(
             if let Some(host) = recorded.host.as_deref().filter(|_| !takes_any) {
                 if hosts.is_empty() {
                     hosts.push(host.to_owned());
-                    *read.host.lock().unwrap_or_else(PoisonError::into_inner) =
-                        Some(host.to_owned());
+                    *locked(&read.host) = Some(host.to_owned());
                 }
                 if !hosts.iter().any(|wanted| wanted == host) {
                     add(&read.other_hosts);
                     continue;
                 }
             }
+            count_hidden(&recorded, read);
             // Fails when the replay has ended before the recording.
             if sender.blocking_send(recorded).is_err() {
                 return false;

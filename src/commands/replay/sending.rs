@@ -48,6 +48,8 @@ pub(in crate::commands) struct Sending {
     progress: Arc<Progress>,
     begun: Instant,
     telling: Telling,
+    /// Whether the answers of the recording were compared.
+    recorded_answers: bool,
 }
 
 /// What came of it.
@@ -100,6 +102,7 @@ impl Opened {
             progress,
             begun,
             telling,
+            recorded_answers: args.recorded_answers,
         };
         Ok((instance, sending))
     }
@@ -110,7 +113,12 @@ impl Sending {
     pub(in crate::commands) fn finish(self, interrupted: bool) -> Result<Sent> {
         drop(self.telling);
         let read = self.reading.finish(interrupted)?;
-        for line in progress::summary(&read, &self.progress, self.begun.elapsed()) {
+        for line in progress::summary(
+            &read,
+            &self.progress,
+            self.begun.elapsed(),
+            self.recorded_answers,
+        ) {
             terminal::note(&visible(&line));
         }
         Ok(Sent {

@@ -31,6 +31,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("recheck", recheck::ALL),
     Section::new("attributes", attributes::ALL),
     Section::new("record", record::ALL),
+    Section::new("recording", recording::ALL),
     Section::new("redact", redact::ALL),
     Section::new("retention", retention::ALL),
     Section::new("kafka", kafka::ALL),
@@ -317,6 +318,23 @@ pub(crate) mod record {
             .flag("--spool", "FOLDER").needs_restart().formerly("mirror.spool");
         SPOOL_SIZE: One<u64> = size("record.spool_size", "Bytes of records in the spool; more are dropped and counted")
             .default_of(|| default::size(SpoolConfig::default().max_bytes)).needs_restart().formerly("limits.spool");
+    }
+}
+
+/// Recording live requests, to replay them.
+pub(crate) mod recording {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        FILE: One<String> = text("recording.file", "File to which the requests of clients are recorded, redacted, to be replayed; packed if it ends in .zst")
+            .example("live.ndjson.zst").flag("--record", "FILE").needs_restart();
+        ANSWERS: One<bool> = switch("recording.answers", "Record the legacy's answers, too")
+            .default("off").flag("--record-answers", "on|off").needs_restart();
+        FILE_SIZE: One<u64> = size("recording.file_size", "Bytes of a file of the recording before the next one is begun")
+            .default("256MiB").needs_restart();
+        FILES: One<usize> = count("recording.files", "Files of the recording that are kept; the oldest go first")
+            .default("8").needs_restart();
     }
 }
 

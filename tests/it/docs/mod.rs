@@ -43,6 +43,7 @@ pages!(
     sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
     sessions_about_a_migration_run_as_they_are_printed: "docs/migration.md",
     sessions_about_production_run_as_they_are_printed: "docs/production.md",
+    sessions_about_recordings_run_as_they_are_printed: "docs/record.md",
     sessions_about_replays_run_as_they_are_printed: "docs/replay.md",
     sessions_about_the_report_run_as_they_are_printed: "docs/report.md",
     sessions_about_rollouts_run_as_they_are_printed: "docs/rollouts.md",

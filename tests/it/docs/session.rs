@@ -162,6 +162,7 @@ impl<'a> Session<'a> {
             let serves = match words.as_slice() {
                 ["parity", "mirror" | "sink", ..] => Some("admin port on http://"),
                 ["parity", "ui", ..] => Some("serving http://"),
+                ["parity", "record", ..] => Some("clients send to http://"),
                 _ => None,
             };
             let last = number + 1 == steps.len();
@@ -240,6 +241,7 @@ impl<'a> Session<'a> {
         bash.args(["-c", &format!("exec {command}")]);
         let mut started = self.place.start(&mut bash);
         started.admin = started.announced(announcement);
+        started.address = started.admin;
         // The log may have further lines, also between the printed ones.
         let mut shown = vec!["…".to_owned()];
         for line in output {
@@ -249,6 +251,8 @@ impl<'a> Session<'a> {
         assert!(matches(&shown, &lines(&log)), "{block}: {log}");
         if is_mirror {
             started.address = started.announced("listening on http://");
+        }
+        if is_mirror || command.starts_with("parity record") {
             sends(&started);
         }
         self.running.push(started);

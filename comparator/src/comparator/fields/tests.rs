@@ -25,6 +25,7 @@ fn answer(fields: &[(&str, &str)], body: impl Into<Body>) -> Capture {
         headers: lines(fields),
         body: body.into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

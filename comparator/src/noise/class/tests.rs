@@ -21,6 +21,7 @@ fn answer(status: u16, body: &str) -> Capture {
             .collect::<FieldLines>(),
         body: body.as_bytes().to_vec().into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }

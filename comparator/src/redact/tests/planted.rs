@@ -186,7 +186,7 @@ fn holds(record: &str, secret: &str) -> bool {
         || wide.contains(secret)
 }
 
-/// The record of two bodies of this type, as it is stored, with the patterns of its groups.
+/// The record of two bodies of this type, as it is stored, with the patterns of its groups; and what a recording has of them.
 fn stored(redactor: &Redactor, media: &str, legacy: &[u8], candidate: &[u8]) -> String {
     let fields: &[(&str, &str)] = if media.is_empty() {
         &[]
@@ -200,8 +200,10 @@ fn stored(redactor: &Redactor, media: &str, legacy: &[u8], candidate: &[u8]) -> 
         answer(fields, legacy),
         answer(fields, candidate),
     );
-    let record = record(redactor, &exchange);
-    serde_json::to_string(&record).expect("a record")
+    let mismatch = record(redactor, &exchange);
+    let lines =
+        [&exchange.legacy, &exchange.candidate].map(|answer| line(redactor, &exchange, answer));
+    serde_json::to_string(&(mismatch, lines)).expect("a record")
 }
 
 fn with_own_name() -> Redactor {

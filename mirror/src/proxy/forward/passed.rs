@@ -14,6 +14,7 @@ use crate::proxy::legacy::Subject;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::passing::{Passed, relay};
 use crate::proxy::relay::{Driven, LinkTask};
+use crate::proxy::tape::until_head;
 use crate::proxy::unread::close_unread;
 use crate::proxy::upload::UploadState;
 use crate::upstream::{Link, Sent};
@@ -31,6 +32,7 @@ pub(super) fn answer(
         subject,
         client_ticket,
         upload,
+        tape,
         busy,
     } = open;
     client_ticket.answered(sent.response.status());
@@ -49,6 +51,17 @@ pub(super) fn answer(
     // hyper drops the length of an answer without a body on HTTP/1, except for HEAD.
     let is_head = subject.with_head(|head| head.method == Method::HEAD);
     let keeps_length = !is_head && version != Version::HTTP_2;
+    let tape = tape.filter(|tape| {
+        let (status, headers) = (response.status().as_u16(), response.headers());
+        let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
+        let announced = response.body().size_hint().lower();
+        tape.answer(
+            status,
+            headers,
+            until_head(at, head_at),
+            (is_stream, announced),
+        )
+    });
     let capturing = match subject {
         Subject::Alone(_) => None,
         Subject::Shadowed(ask) => {
@@ -87,6 +100,7 @@ pub(super) fn answer(
     let passed = Passed {
         driven,
         capturing,
+        tape,
         client_ticket,
         sent: at,
         head_at,

@@ -235,6 +235,7 @@ fn recorded(form: &Form, line: &[u8]) -> Result<Recorded, Why> {
         host,
         request,
         answer: None,
+        hidden: Box::default(),
     })
 }
 

@@ -445,6 +445,7 @@ impl Command {
             host,
             request,
             answer: None,
+            hidden: Box::default(),
         })
     }
 }

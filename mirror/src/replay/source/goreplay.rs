@@ -187,6 +187,7 @@ impl<R: BufRead> GoReplay<R> {
             host,
             request,
             answer: None,
+            hidden: Box::default(),
         })
     }
 

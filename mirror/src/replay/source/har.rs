@@ -205,6 +205,7 @@ fn entry(text: &[u8]) -> Result<Recorded, Why> {
         host,
         request,
         answer,
+        hidden: Box::default(),
     })
 }
 
@@ -301,6 +302,7 @@ fn answer(response: &HarResponse<'_>, method: &Method) -> Option<Capture> {
         headers,
         body: body.into(),
         trailers: None,
+        hidden: None,
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     })

@@ -75,6 +75,7 @@ pub(super) fn answer(message: &[u8], method: &Method) -> Option<Capture> {
             headers,
             body: body.into(),
             trailers: None,
+            hidden: None,
             head_elapsed: Duration::ZERO,
             elapsed: Duration::ZERO,
         });

@@ -112,7 +112,16 @@ fn line(text: &[u8]) -> Result<Recorded, Why> {
 }
 
 fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
-    let headers = line.headers.iter();
+    let is_hidden = |name: &str| {
+        let mut hidden = line.hidden.iter();
+        hidden.any(|hidden| {
+            hidden
+                .strip_prefix("header/")
+                .is_some_and(|hidden| is_field(hidden, name))
+        })
+    };
+    // A keyed hash is no value of a field: without it a service sees that there is none.
+    let headers = line.headers.iter().filter(|(name, _)| !is_hidden(name));
     let (request, host) = Pieces {
         method: line.method.as_bytes(),
         target: line.url.as_bytes(),
@@ -124,7 +133,9 @@ fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
     }
     .request()?;
     let answer = line.response.as_ref();
-    let answer = answer.filter(|answer| line.method == "HEAD" || !lacks_its_body(answer));
+    let answer = answer
+        .filter(|answer| answer.body.left_out.is_none())
+        .filter(|answer| line.method == "HEAD" || !lacks_its_body(answer));
     let answer = answer.map(self::answer).transpose()?;
     Ok(Recorded {
         place: Where::default().place(0),
@@ -133,7 +144,14 @@ fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
         host,
         request,
         answer,
+        hidden: line.hidden.into(),
     })
+}
+
+/// Whether the name of a hidden part, behind `header/`, is that of a field or of a part of it.
+fn is_field(hidden: &str, name: &str) -> bool {
+    let field = hidden.split('/').next().unwrap_or_default();
+    field.eq_ignore_ascii_case(name)
 }
 
 /// Whether a body is announced and not there: it was not recorded.
@@ -154,12 +172,16 @@ fn answer(response: &RecordedResponse) -> Result<Capture, Why> {
         headers: fields(headers)?,
         body: body(&response.body)?.into(),
         trailers: None,
+        hidden: (!response.hidden.is_empty()).then(|| response.hidden.clone().into()),
         head_elapsed: elapsed,
         elapsed,
     })
 }
 
 fn body(body: &RecordedBody) -> Result<Vec<u8>, Why> {
+    if let Some(why) = body.left_out {
+        return Err(Why::NoBody(why.words().to_owned()));
+    }
     match (&body.text, &body.base64) {
         (Some(_), Some(_)) => Err(Why::Malformed("both `body` and `body_base64`".to_owned())),
         (Some(text), None) => Ok(text.as_bytes().to_vec()),
@@ -198,5 +220,6 @@ fn vegeta(target: &Target<'_>) -> Result<Recorded, Why> {
         host,
         request,
         answer: None,
+        hidden: Box::default(),
     })
 }

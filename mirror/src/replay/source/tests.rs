@@ -31,6 +31,7 @@ fn told(recorded: &Recorded) -> String {
         host,
         request,
         answer,
+        ..
     } = recorded;
     let lines = |fields: &FieldLines| {
         let line =

@@ -170,6 +170,7 @@ fn capture(status: u16, headers: &[(&str, &str)], body: &str) -> Capture {
         headers: lines,
         body: Body::from(body.as_bytes().to_vec()),
         trailers: None,
+        hidden: None,
         head_elapsed: std::time::Duration::ZERO,
         elapsed: std::time::Duration::ZERO,
     }

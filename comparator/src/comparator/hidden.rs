@@ -1,0 +1,71 @@
+//! What a recording hides of the legacy's answer is there, and cannot be compared: its place must have something, whatever it is.
+//!
+//! A difference at a hidden place is taken out. What is left decides, and the places are told with it, so that nobody takes the
+//! answers for equal in all their parts.
+
+use std::sync::Arc;
+
+use parity_schemas::exchange::Exchange;
+use parity_schemas::verdict::{Finding, Kind, Part, Verdict};
+
+use super::Comparison;
+
+/// The name of all of a body.
+const BODY: &str = "body";
+
+/// The comparison without the differences at hidden places.
+pub(super) fn let_pass(
+    mut comparison: Comparison,
+    hidden: &Arc<[String]>,
+    exchange: &Exchange,
+) -> Comparison {
+    let whole_body = hidden.iter().any(|name| name == BODY);
+    let lacks_body = exchange.candidate.body.is_empty() && !exchange.legacy.body.is_empty();
+    comparison.hidden = Some(Arc::clone(hidden));
+    if comparison.verdict != Verdict::Mismatch {
+        return comparison;
+    }
+    let of_body = |finding: &Finding| finding.part == Part::Body;
+    let reached_body = comparison.findings.iter().any(of_body);
+    comparison.findings.retain(|finding| {
+        if whole_body && of_body(finding) {
+            return lacks_body;
+        }
+        !hidden.iter().any(|name| is_hidden(name, finding))
+    });
+    // What the list of findings lacks comes after those that it has: with a finding in the body, only of the body.
+    if whole_body && reached_body && !lacks_body {
+        comparison.findings_cut = false;
+        comparison.may_hide_more = false;
+    }
+    let is_open = comparison.findings_cut || comparison.may_hide_more;
+    if comparison.findings.is_empty() && !is_open {
+        comparison.verdict = match comparison.body_not_compared.take() {
+            Some(reason) if !whole_body => Verdict::NotCompared(reason),
+            _ => Verdict::Match,
+        };
+    }
+    comparison
+}
+
+/// Whether a finding is about the value at a hidden place. That nothing is there is a difference.
+fn is_hidden(name: &str, finding: &Finding) -> bool {
+    let path = match (finding.part, name.split_once('/')) {
+        (Part::Header, Some(("header", path))) => path,
+        (Part::Body, Some((BODY, path))) => {
+            return finding.path.strip_prefix('/') == Some(path) && is_of_value(finding.kind);
+        }
+        _ => return false,
+    };
+    let below = finding.path.strip_prefix(path);
+    match below {
+        Some("") => is_of_value(finding.kind),
+        // Which cookies there were is hidden.
+        Some(below) => below.starts_with('/'),
+        None => false,
+    }
+}
+
+fn is_of_value(kind: Kind) -> bool {
+    !matches!(kind, Kind::Missing | Kind::Extra)
+}

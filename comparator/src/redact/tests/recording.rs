@@ -1,0 +1,213 @@
+//! What a recording has of a request: its own format, and the name of each part that is hidden.
+
+use parity_schemas::recording::RecordedBody;
+
+use super::*;
+
+/// What a request body of this type becomes, and what is named as hidden.
+fn check(media: &str, body: &str, expected: &str, hidden: &[&str]) {
+    let fields: &[(&str, &str)] = if media.is_empty() {
+        &[]
+    } else {
+        &[("content-type", media)]
+    };
+    let same = || answer(fields, body.as_bytes());
+    let exchange = exchange("/users/1", fields, body.as_bytes(), same(), same());
+    let line = line(&plain(), &exchange, &exchange.legacy);
+    let shown = line.body.text.clone().unwrap_or_default();
+    // The hash of the key of the tests is any.
+    let masked = masked(&shown);
+    assert_eq!(
+        (&*masked, &*line.hidden),
+        (expected, &*owned(hidden)),
+        "{media} {body}"
+    );
+    let response = line.response.expect("it was answered");
+    assert_eq!(
+        (&response.body, &response.hidden),
+        (&line.body, &line.hidden),
+        "{media}"
+    );
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// With `#` in the place of each hash.
+fn masked(text: &str) -> String {
+    let mut parts = text.split("hmac:");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push('#');
+        out.push_str(part.get(32..).expect("a whole hash"));
+    }
+    out
+}
+
+#[test]
+fn a_body_stays_in_its_own_format_and_its_hidden_parts_are_named() {
+    let json = "application/json";
+    let form = "application/x-www-form-urlencoded";
+    for (media, body, expected, hidden) in [
+        (
+            json,
+            r#"{ "a": 1.0, "b":"x" }"#,
+            r#"{ "a": 1.0, "b":"x" }"#,
+            &[][..],
+        ),
+        (
+            json,
+            r#"{"card":{"number":"4111111111111111"},"a~/b":[1,{"token":"x"}],"password":{"x":1}}"#,
+            r##"{"card":{"number":"#"},"a~/b":[1,{"token":"#"}],"password":"#"}"##,
+            &["body/a~0~1b/1/token", "body/card/number", "body/password"],
+        ),
+        (json, r#"{"a":"#, "# (5 bytes, invalid JSON)", &["body"]),
+        ("", r#"{"pin":1}"#, r##"{"pin":"#"}"##, &["body/pin"]),
+        (
+            "application/x-ndjson",
+            "{\"a\":1}\n{\"otp\":2}\n",
+            "{\"a\":1}\n{\"otp\":\"#\"}\n",
+            &["body/1/otp"],
+        ),
+        (form, "a=1&b=%7e+x&a=2", "a=1&b=%7e+x&a=2", &[]),
+        (
+            form,
+            "a=1&pass%77ord=x&b=2&password=",
+            "a=1&pass%77ord=#&b=2&password=#",
+            &["body/pass%77ord", "body/password"],
+        ),
+        ("application/xml", "<a><b>1</b></a>", "<a><b>1</b></a>", &[]),
+        (
+            "application/xml",
+            "<a><password>x</password></a>",
+            "<a><password>#</password></a>",
+            &["body"],
+        ),
+        (
+            "application/yaml",
+            "a: 1\nb: x\n",
+            r#"{"a":1,"b":"x"}"#,
+            &[],
+        ),
+        (
+            "application/yaml",
+            "# password: x\npassword: y\n",
+            r##"{"password":"#"}"##,
+            &["body/password"],
+        ),
+        ("text/plain", "hello", "hello", &[]),
+        ("text/plain", "password: x", "password: #", &["body"]),
+        ("application/octet-stream", "abc", "# (3 bytes)", &["body"]),
+    ] {
+        check(media, body, expected, hidden);
+    }
+}
+
+#[test]
+fn path_query_and_fields_are_named_where_they_are_hidden() {
+    let fields = [
+        ("host", "shop.example"),
+        ("accept", "text/html"),
+        ("authorization", "Bearer x"),
+        ("cookie", "sid=abc; theme=dark; novalue"),
+    ];
+    let same = || {
+        answer(
+            &[
+                ("x-request-id", "1"),
+                ("set-cookie", "sid=new; Path=/; HttpOnly"),
+            ],
+            b"",
+        )
+    };
+    let target = "/reset/token/abc?page=2&q=cats&empty=&token=x";
+    let exchange = exchange(target, &fields, b"", same(), same());
+    let line = line(&plain(), &exchange, &exchange.legacy);
+    assert_eq!(
+        masked(&line.url),
+        "/reset/token/#?page=2&q=#&empty=&token=#"
+    );
+    let shown: Vec<(&str, String)> = line
+        .headers
+        .iter()
+        .map(|(name, value)| (&**name, masked(value)))
+        .collect();
+    let expected = [
+        ("host", "#"),
+        ("accept", "text/html"),
+        ("authorization", "#"),
+        ("cookie", "sid=#; theme=#; #"),
+    ];
+    assert_eq!(
+        shown,
+        expected.map(|(name, value)| (name, value.to_owned()))
+    );
+    let hidden = [
+        "path",
+        "query/q",
+        "query/token",
+        "header/host",
+        "header/authorization",
+        "header/cookie/sid",
+        "header/cookie/theme",
+        "header/cookie",
+    ];
+    assert_eq!(line.hidden, owned(&hidden));
+    assert_eq!(line.session, None);
+    let response = line.response.expect("it was answered");
+    assert_eq!(
+        response.hidden,
+        owned(&["header/x-request-id", "header/set-cookie/sid"])
+    );
+    assert_eq!(response.body, RecordedBody::default());
+}
+
+#[test]
+fn a_session_is_one_address_and_does_not_tell_it() {
+    let line_of = |redactor: &Redactor, address: &str| {
+        let mut exchange = exchange("/", &[], b"", answer(&[], b""), answer(&[], b""));
+        exchange.request.origin.client = Some(parity_schemas::exchange::Client {
+            address: address.parse().expect("an address"),
+            secure: false,
+        });
+        line(redactor, &exchange, &exchange.legacy)
+            .session
+            .expect("there is a client")
+    };
+    let one = line_of(&plain(), "10.0.0.1");
+    assert_eq!(one, line_of(&plain(), "10.0.0.1"));
+    assert_ne!(one, line_of(&plain(), "10.0.0.2"));
+    assert_eq!(masked(&one), "#");
+    // Not the hash of the address, which a field may hold.
+    assert_ne!(one, plain().hash(b"10.0.0.1"));
+}
+
+#[test]
+fn an_extension_method_bytes_and_other_charsets_are_hidden() {
+    let latin = || {
+        answer(
+            &[("content-type", "text/plain; charset=iso-8859-1")],
+            b"caf\xe9",
+        )
+    };
+    let mut exchange = exchange("/", &[], b"\xff\xfe", latin(), latin());
+    exchange.request.method = Method::from_bytes(b"SECRETWORD").expect("a method");
+    exchange.request.headers = {
+        let mut fields = FieldLines::default();
+        fields.push(HeaderName::from_static("accept"), b"a\xff");
+        fields
+    };
+    let line = line(&plain(), &exchange, &exchange.legacy);
+    assert_eq!(line.method, "OTHER");
+    assert_eq!(line.hidden, owned(&["method", "header/accept", "body"]));
+    assert_eq!(masked(&line.headers[0].1), "#");
+    let response = line.response.expect("it was answered");
+    assert_eq!(
+        (
+            masked(response.body.text.as_deref().expect("a body")),
+            response.hidden
+        ),
+        ("# (4 bytes)".to_owned(), owned(&["body"]))
+    );
+}

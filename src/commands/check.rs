@@ -1,0 +1,277 @@
+//! `parity check`: the requests of a file, asked once of one service, and its answers compared with those of the file.
+//!
+//! It is the replay of a recording with its answers, one request after the other, without a store: whoever deploys waits for it.
+//! What the file hides is not known, so of such a place only its presence is checked, and it is named.
+
+mod asking;
+mod shown;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use parity_comparator::Comparator;
+use parity_comparator::redact::{RecordContext, Redactor};
+use parity_dashboards::terminal;
+use parity_mirror::replay::{Recorded, Source, SourceError};
+use parity_schemas::check::{CHECK_SCHEMA, CheckDocument, CheckOutcome, CheckedRequest};
+use parity_schemas::exchange::Exchange;
+use parity_schemas::id::new_id;
+use parity_schemas::route::RouteRule;
+use parity_schemas::verdict::{Reason, Verdict};
+use parity_schemas::visible::visible;
+
+use self::asking::{Asked, Asking};
+use crate::cli::{CheckArgs, OutputFormat};
+use crate::config::settings::{limits, mirror, recheck};
+use crate::config::{Layers, MirrorSettings};
+use crate::error;
+
+/// Requests that are shown one by one: more are not read.
+const SHOWN: usize = 100;
+/// Fields that say who asks.
+const CREDENTIALS: [&str; 4] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+];
+/// Unreadable parts that are told one by one; the others are counted.
+const TOLD: u64 = 20;
+
+/// Runs it.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
+    let settings = settings(args)?;
+    let source = Source::open(&args.requests, args.format.clone())?;
+    let mut checking = Checking::new(args, &settings)?;
+    let asking = Asking::start(&settings)?;
+    let begun = Instant::now();
+    let until = begun + args.timeout;
+    for item in source {
+        match item {
+            Ok(_) if Instant::now() >= until => {
+                // Those behind it are not read.
+                checking.found.not_asked.insert("timeout".to_owned(), 1);
+                break;
+            }
+            Ok(recorded) => checking.ask(recorded, &asking, until)?,
+            Err(SourceError(unreadable)) => {
+                checking.found.unreadable += 1;
+                if checking.found.unreadable <= TOLD {
+                    terminal::note(&visible(&unreadable.to_string()));
+                }
+            }
+        }
+    }
+    asking.finish();
+    let mut found = checking.found;
+    found.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if found.asked == 0 {
+        bail!(
+            "nothing could be asked: {}",
+            visible(
+                &shown::left_out(&found).unwrap_or_else(|| "the file has no request".to_owned())
+            )
+        );
+    }
+    let has_left = found.unreadable > 0 || found.not_compared > 0;
+    found.outcome = match () {
+        () if found.differing > 0 => CheckOutcome::Fail,
+        () if has_left || found.not_asked.contains_key("timeout") => CheckOutcome::Undecided,
+        () => CheckOutcome::Pass,
+    };
+    match args.output {
+        OutputFormat::Text => terminal::print(&shown::text(&found))?,
+        OutputFormat::Json => terminal::print_json(&found)?,
+    }
+    Ok(match found.outcome {
+        CheckOutcome::Pass => ExitCode::SUCCESS,
+        CheckOutcome::Fail => ExitCode::from(error::NO),
+        CheckOutcome::Undecided => ExitCode::from(error::UNDECIDED),
+    })
+}
+
+/// What is compared by, and what was found.
+struct Checking<'a> {
+    settings: &'a MirrorSettings,
+    comparator: Comparator,
+    redactor: Redactor,
+    found: CheckDocument,
+    has_answered: bool,
+}
+
+impl<'a> Checking<'a> {
+    fn new(args: &CheckArgs, settings: &'a MirrorSettings) -> Result<Self> {
+        let rules = || Arc::clone(&settings.rules);
+        let redactor = Redactor::new(&settings.redact, &settings.redaction_key, rules());
+        let limits = parity_comparator::Limits {
+            decoded_bytes: settings.mirror.policy.limits.body,
+            ..parity_comparator::Limits::default()
+        };
+        Ok(Self {
+            settings,
+            comparator: Comparator::new(rules(), limits),
+            redactor: redactor.context("the redaction settings")?,
+            found: CheckDocument {
+                schema: CHECK_SCHEMA.to_owned(),
+                target: args.target.clone(),
+                outcome: CheckOutcome::Undecided,
+                asked: 0,
+                as_expected: 0,
+                differing: 0,
+                not_compared: 0,
+                not_asked: BTreeMap::new(),
+                unreadable: 0,
+                hidden: BTreeMap::new(),
+                elapsed_ms: 0,
+                requests: Vec::new(),
+            },
+            has_answered: false,
+        })
+    }
+
+    /// Whether a request cannot be asked without a part that is hidden. A hidden field is not sent: without a credential it is
+    /// another request, unless the settings have one; without another field it is the same.
+    fn needs(&self, part: &str) -> bool {
+        let Some(field) = part.strip_prefix("header/") else {
+            return true;
+        };
+        let field = field.split('/').next().unwrap_or_default();
+        let set = &self.settings.mirror.policy.candidate.set;
+        CREDENTIALS.contains(&field) && !set.iter().any(|(name, _)| name == field)
+    }
+
+    fn leave_out(&mut self, why: &str) {
+        *self.found.not_asked.entry(why.to_owned()).or_default() += 1;
+    }
+
+    /// Asks one request and compares. An error if nobody answers before anything was answered.
+    fn ask(&mut self, recorded: Recorded, asking: &Asking, until: Instant) -> Result<()> {
+        let Some(expected) = recorded.answer.as_ref().map(|answer| answer.status) else {
+            self.leave_out("no_answer");
+            return Ok(());
+        };
+        if recorded.hidden.iter().any(|part| self.needs(part)) {
+            self.leave_out("hidden");
+            return Ok(());
+        }
+        let place = recorded.place.to_string();
+        let request = &recorded.request;
+        let (method, url) = self.redactor.asked(request);
+        let checked = CheckedRequest {
+            place,
+            method,
+            url,
+            outcome: String::new(),
+            reason: None,
+            expected_status: expected,
+            status: None,
+            findings: Vec::new(),
+            findings_cut: false,
+        };
+        match asking.ask(recorded, until)? {
+            Asked::Exchange(exchange) => {
+                self.has_answered = true;
+                self.found.asked += 1;
+                self.compare(&exchange, checked);
+            }
+            Asked::Not(Reason::UnsafeMethod) => self.leave_out("unsafe_method"),
+            Asked::NotSendable => self.leave_out("not_sendable"),
+            Asked::TooLate => self.leave_out("timeout"),
+            Asked::Not(reason) => {
+                if reason.is_candidate_failure() && !self.has_answered && self.found.asked == 0 {
+                    bail!(
+                        "{} does not answer ({}); is it up, and is that its address?",
+                        self.settings.mirror.policy.candidate.url,
+                        reason.as_str()
+                    );
+                }
+                self.found.asked += 1;
+                self.unanswered(reason, checked);
+            }
+        }
+        Ok(())
+    }
+
+    fn unanswered(&mut self, reason: Reason, checked: CheckedRequest) {
+        let outcome = if reason.is_candidate_failure() {
+            self.found.differing += 1;
+            "no_answer"
+        } else {
+            self.found.not_compared += 1;
+            "not_compared"
+        };
+        self.list(CheckedRequest {
+            outcome: outcome.to_owned(),
+            reason: Some(reason.as_str().to_owned()),
+            ..checked
+        });
+    }
+
+    fn compare(&mut self, exchange: &Exchange, checked: CheckedRequest) {
+        let comparison = self.comparator.compare(exchange);
+        for part in comparison.hidden.iter().flat_map(|hidden| hidden.iter()) {
+            let places = self.found.hidden.len();
+            if places < SHOWN || self.found.hidden.contains_key(part) {
+                *self.found.hidden.entry(part.clone()).or_default() += 1;
+            }
+        }
+        let checked = CheckedRequest {
+            status: Some(exchange.candidate.status),
+            ..checked
+        };
+        match comparison.verdict {
+            Verdict::Match => self.found.as_expected += 1,
+            Verdict::NotCompared(reason) => self.unanswered(reason, checked),
+            Verdict::Mismatch => {
+                self.found.differing += 1;
+                let context = RecordContext {
+                    id: new_id(),
+                    identity: &self.settings.identity,
+                    instance: &self.settings.instance,
+                };
+                let (_, record) = self
+                    .redactor
+                    .mismatch(exchange, &comparison, &context, |_| false);
+                self.list(CheckedRequest {
+                    outcome: "differs".to_owned(),
+                    findings: record.findings,
+                    findings_cut: record.findings_cut,
+                    ..checked
+                });
+            }
+        }
+    }
+
+    fn list(&mut self, checked: CheckedRequest) {
+        if self.found.requests.len() < SHOWN {
+            self.found.requests.push(checked);
+        }
+    }
+}
+
+/// The settings of a replay with recorded answers, whose candidate is the service.
+fn settings(args: &CheckArgs) -> Result<MirrorSettings> {
+    let mut flags = args.flags.settings();
+    let deadline = format!("{}ms", args.deadline.as_millis().max(1));
+    flags.extend([
+        mirror::CANDIDATE.is(&args.target),
+        mirror::LEGACY.is("http://recorded.invalid"),
+        mirror::ADMIN.is("127.0.0.1:0"),
+        mirror::SHADOW.is("on"),
+        mirror::SAMPLE.is("1"),
+        recheck::RATE.is("0"),
+        limits::CANDIDATE_DEADLINE.is(&deadline),
+    ]);
+    let mut settings = Layers::load_here(args.file.config.as_deref(), &flags).mirror()?;
+    let policy = &mut settings.mirror.policy;
+    policy.unsafe_methods = args.allow_unsafe;
+    let routes = policy.routes.iter().cloned();
+    policy.routes = routes.map(RouteRule::unsampled).collect();
+    // Each is asked, whatever became of the one before it.
+    policy.limits.breaker_failures = u32::MAX;
+    policy.limits.candidate_rate = None;
+    Ok(settings)
+}

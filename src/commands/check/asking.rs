@@ -1,0 +1,138 @@
+//! Asks one request after the other, by the mirror that replays recordings.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use parity_mirror::replay::{Pace, Recorded};
+use parity_mirror::{Mirror, Observer, Progress, Receipt, Replaying, RunError};
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::exchange::Exchange;
+use parity_schemas::route::Route;
+use parity_schemas::verdict::Reason;
+use tokio::sync::{mpsc, watch};
+
+use crate::config::MirrorSettings;
+
+/// How often it is looked whether a request could not be sent, which nobody tells.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What became of a request.
+pub(super) enum Asked {
+    /// Both answers: that of the file, and that of the service.
+    Exchange(Box<Exchange>),
+    /// There are not both.
+    Not(Reason),
+    /// It is no request that HTTP can send.
+    NotSendable,
+    /// The time was over first.
+    TooLate,
+}
+
+/// The mirror that asks.
+pub(super) struct Asking {
+    requests: mpsc::Sender<Recorded>,
+    outcomes: Receiver<Asked>,
+    progress: Arc<Progress>,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<Result<(), RunError>>,
+}
+
+impl Asking {
+    pub(super) fn start(settings: &MirrorSettings) -> Result<Self> {
+        let (requests, taken) = mpsc::channel(1);
+        let progress = Arc::<Progress>::default();
+        let mut config = settings.mirror.clone();
+        // What is cut at the end was waited for long enough.
+        config.policy.limits.drain = Duration::ZERO;
+        let mirror = Mirror::replay(
+            config,
+            Replaying {
+                requests: taken,
+                pace: Pace::Fast,
+                concurrency: 1,
+                recorded_answers: true,
+                open: Box::new(|| 0),
+                progress: Arc::clone(&progress),
+            },
+        )?;
+        let (sender, outcomes) = sync_channel(1);
+        let (stop, stopped) = watch::channel(false);
+        let thread = std::thread::Builder::new()
+            .name("mirror".to_owned())
+            .spawn(move || {
+                let observers = move |_| Rc::new(Telling(sender.clone())) as Rc<dyn Observer>;
+                mirror.run(observers, None, &stopped).map(drop)
+            })
+            .context("cannot start the thread that asks")?;
+        Ok(Self {
+            requests,
+            outcomes,
+            progress,
+            stop,
+            thread,
+        })
+    }
+
+    /// Asks one request and waits for what becomes of it.
+    pub(super) fn ask(&self, recorded: Recorded, until: Instant) -> Result<Asked> {
+        let ended = || anyhow!("the thread that asks has ended; the log says why");
+        let before = self.progress.not_sendable();
+        self.requests.blocking_send(recorded).map_err(|_| ended())?;
+        loop {
+            match self.outcomes.recv_timeout(LOOK) {
+                Ok(asked) => return Ok(asked),
+                Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+                Err(RecvTimeoutError::Timeout) if self.progress.not_sendable() > before => {
+                    return Ok(Asked::NotSendable);
+                }
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= until => {
+                    return Ok(Asked::TooLate);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Ends the mirror. A request that is still under way is cut.
+    pub(super) fn finish(self) {
+        self.stop.send_replace(true);
+        drop((self.requests, self.outcomes));
+        match self.thread.join() {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the thread that asks failed"),
+            Err(_) => tracing::error!("the thread that asks ended by a panic"),
+        }
+    }
+}
+
+/// Tells what became of a request. Nobody waits behind it: the next one is sent when this one was taken.
+struct Telling(SyncSender<Asked>);
+
+impl Telling {
+    fn tell(&self, asked: Asked) {
+        // Fails only at the end, when nobody listens any more.
+        drop(self.0.try_send(asked));
+    }
+}
+
+impl Observer for Telling {
+    fn received(&self, _: &Arc<Route>) -> Receipt {
+        Receipt::default()
+    }
+    fn begun(&self) -> Receipt {
+        Receipt::default()
+    }
+    fn named(&self, _: &Arc<Route>) {}
+    fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
+        self.tell(Asked::Not(reason));
+    }
+    fn exchange(&self, exchange: Exchange, _: Receipt) {
+        self.tell(Asked::Exchange(Box::new(exchange)));
+    }
+    fn answered(&self, _: &Arc<Route>, _: u16) {}
+    fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
+}

@@ -1,0 +1,169 @@
+//! What was recorded, and what was not, for the metrics, the status and the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parity_dashboards::terminal::{self, grouped, plural};
+use parity_dashboards::view::RecordingStatus;
+use parity_schemas::visible::visible;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Requests that are not in the recording, by reason.
+pub(crate) struct Dropped {
+    family: Family<[(&'static str, &'static str); 1], Counter>,
+    /// The writer did not keep up.
+    pub(super) queue_full: Counter,
+    /// Those under way and in the queue hold too many bytes.
+    pub(super) no_room: Counter,
+    /// The file cannot be written to.
+    pub(super) disk: Counter,
+    /// A fault of this program.
+    pub(super) internal: Counter,
+}
+
+impl Dropped {
+    fn new() -> Self {
+        let family = Family::default();
+        let of = |reason| Family::get_or_create_owned(&family, &[("reason", reason)]);
+        Self {
+            queue_full: of("queue_full"),
+            no_room: of("no_room"),
+            disk: of("disk"),
+            internal: of("internal"),
+            family,
+        }
+    }
+
+    fn all(&self) -> [(&'static str, &Counter); 4] {
+        [
+            ("queue_full", &self.queue_full),
+            ("no_room", &self.no_room),
+            ("disk", &self.disk),
+            ("internal", &self.internal),
+        ]
+    }
+
+    fn sum(&self) -> u64 {
+        self.all().iter().map(|(_, counter)| counter.get()).sum()
+    }
+}
+
+/// The counts of a recording.
+pub(crate) struct Counts {
+    file: PathBuf,
+    /// Requests in the files.
+    pub(super) written: Counter,
+    /// Bytes of the files, as they are on disk.
+    pub(super) bytes: Counter,
+    pub(super) dropped: Dropped,
+    /// Requests that were looked at and are no samples.
+    pub(super) passed_over: Counter,
+    failing: Gauge,
+    /// Why the file cannot be written to now.
+    failure: Mutex<Option<String>>,
+}
+
+impl Counts {
+    pub(super) fn of(file: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            written: Counter::default(),
+            bytes: Counter::default(),
+            dropped: Dropped::new(),
+            passed_over: Counter::default(),
+            failing: Gauge::default(),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// Adds the `parity_recording_…` families.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "parity_recording_requests_written",
+            "Requests that are in the files of the recording",
+            self.written.clone(),
+        );
+        registry.register(
+            "parity_recording_written_bytes",
+            "Bytes that were written to the files of the recording, packed as they are",
+            self.bytes.clone(),
+        );
+        registry.register(
+            "parity_recording_failing",
+            "Whether the recording cannot be written to now",
+            self.failing.clone(),
+        );
+        registry.register(
+            "parity_recording_requests_dropped",
+            "Requests that are not in the recording, by reason",
+            self.dropped.family.clone(),
+        );
+    }
+
+    /// Keeps why the file cannot be written to; `None` when it can be again. The first failure in a row is told.
+    pub(super) fn fail(&self, failure: Option<String>) {
+        let mut slot = self.failure();
+        match (&*slot, &failure) {
+            (None, Some(failure)) => tracing::error!(
+                file = %self.file.display(),
+                error = failure,
+                "cannot write the recording; trying again, and counting what is lost"
+            ),
+            (Some(_), None) => tracing::info!("the recording is written again"),
+            _ => {}
+        }
+        self.failing.set(i64::from(failure.is_some()));
+        *slot = failure;
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<String>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For the status of the mirror.
+    pub(crate) fn status(&self) -> RecordingStatus {
+        RecordingStatus {
+            file: self.file.display().to_string(),
+            written: self.written.get(),
+            dropped: self.dropped.sum(),
+            error: self.failure().clone(),
+        }
+    }
+
+    /// Says at the end what is in the recording, and what is not.
+    pub(super) fn tell(&self) {
+        let file = self.file.display();
+        let written = plural(self.written.get(), "request", "requests");
+        let bytes = match self.bytes.get() {
+            0 => String::new(),
+            bytes => format!(" ({} bytes)", grouped(bytes)),
+        };
+        terminal::note(&visible(&format!("recorded {written} in {file}{bytes}")));
+        if self.passed_over.get() > 0 {
+            let count = plural(self.passed_over.get(), "request is", "requests are");
+            terminal::note(&format!("{count} no samples"));
+        }
+        for (reason, counter) in self.dropped.all() {
+            if counter.get() > 0 {
+                let why = match reason {
+                    "queue_full" => "the disk did not keep up",
+                    "no_room" => "those under way held too much memory",
+                    "disk" => "the file could not be written to",
+                    _ => "an error of this program; the log has it",
+                };
+                terminal::note(&format!(
+                    "{} not recorded: {why}",
+                    plural(counter.get(), "request was", "requests were")
+                ));
+            }
+        }
+        if let Some(failure) = &*self.failure() {
+            terminal::note(&visible(&format!(
+                "the last error of the recording: {failure}"
+            )));
+        }
+    }
+}
