@@ -20,7 +20,6 @@ use self::waiting::Waiting;
 use super::selection;
 use super::written::Written;
 use crate::cli::GateArgs;
-use crate::error;
 
 /// Pause between two attempts to open a store that does not exist yet.
 const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
