@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 
 use parity_comparator::decision::decide;
-use parity_schemas::evidence::{Outcome, Thresholds};
+use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_schemas::report::Report;
+use parity_schemas::tally::Counts;
+use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::Standing;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,6 +18,23 @@ const REQUESTS: u64 = 40;
 
 /// Routes of which every second one always differs, with values of this text.
 fn decided(names: impl Iterator<Item = String>, text: &str) -> Decided {
+    let report = report(names, text);
+    let decision = decision(&report);
+    Decided::of(report, decision, None)
+}
+
+fn decision(report: &Report) -> Decision {
+    decide(
+        "m",
+        report.evidence().as_ref(),
+        &Standing::default(),
+        &Thresholds::default(),
+        Uuid::nil(),
+        Timestamp::default(),
+    )
+}
+
+fn report(names: impl Iterator<Item = String>, text: &str) -> Report {
     let (mut routes, mut groups) = (Vec::new(), Vec::new());
     for (at, name) in names.enumerate() {
         let (mismatch, differs) = if at % 2 == 0 {
@@ -32,20 +51,11 @@ fn decided(names: impl Iterator<Item = String>, text: &str) -> Decided {
         }
     }
     let report = json!({
-        "schema": "parity.report/v1", "received": 0, "match": 0, "mismatch": 0, "not_compared": {}, "migration": "m",
+        "schema": "parity.report/v1", "received": REQUESTS * routes.len() as u64, "match": 0, "mismatch": 0, "not_compared": {}, "migration": "m",
         "legacy_version": "", "candidate_version": "", "rules_hash": "", "instances": [], "routes": routes, "groups": groups,
         "window": {"from": "2026-11-24T03:00:00.5Z", "to": "2026-11-24T03:01:30Z"}, "rules": []
     });
-    let report: Report = serde_json::from_value(report).expect("a report");
-    let decision = decide(
-        "m",
-        report.evidence().as_ref(),
-        &Standing::default(),
-        &Thresholds::default(),
-        Uuid::nil(),
-        Timestamp::default(),
-    );
-    Decided::of(report, decision, None)
+    serde_json::from_value(report).expect("a report")
 }
 
 fn group(route: &str, at: usize, text: &str) -> Value {
@@ -107,4 +117,54 @@ fn no_two_cases_have_one_name() {
     let cases = Cases::of(&decided);
     let names: HashSet<&str> = cases.cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names.len(), 7, "{names:?}");
+}
+
+#[test]
+fn what_is_not_the_candidates_fault_is_an_error_and_no_failure() {
+    use CaseState::{Broken, Differs, Open};
+    let names = || ["GET /a", "GET /b"].map(str::to_owned).into_iter();
+    let state = |change: &dyn Fn(&mut Counts)| {
+        let mut report = report(names(), "x");
+        report
+            .routes
+            .iter_mut()
+            .for_each(|route| change(&mut route.counts));
+        report.groups.clear();
+        let decision = decision(&report);
+        let decided = Decided::of(report, decision, None);
+        let cases = Cases::of(&decided);
+        cases
+            .cases
+            .iter()
+            .map(|case| case.state)
+            .collect::<Vec<_>>()
+    };
+    let all_match = |counts: &mut Counts| (counts.matched, counts.mismatch) = (REQUESTS, 0);
+    assert_eq!(state(&all_match), [CaseState::Open; 3]);
+    let dropped = |counts: &mut Counts| {
+        (counts.matched, counts.mismatch) = (REQUESTS / 2, 0);
+        counts.not_compared = [(Reason::QueueFull, REQUESTS / 2)].into();
+    };
+    assert_eq!(state(&dropped), [Broken, Open, Open]);
+    let fails = |counts: &mut Counts| {
+        (counts.matched, counts.mismatch) = (0, 0);
+        counts.not_compared = [(Reason::CandidateTimeout, REQUESTS)].into();
+    };
+    assert_eq!(state(&fails), [Broken; 3]);
+    let both = |counts: &mut Counts| {
+        (counts.matched, counts.mismatch) = (0, 30);
+        counts.not_compared = [(Reason::CandidateTimeout, REQUESTS - 30)].into();
+    };
+    assert_eq!(state(&both), [Differs; 3]);
+}
+
+#[test]
+fn a_report_of_later_says_so() {
+    let names = |count: usize| (0..count).map(|at| format!("GET /{at}"));
+    let before = decision(&report(names(2), "x"));
+    let xml = junit(&Decided::of(report(names(3), "x"), before.clone(), None));
+    let told = "traffic went on: 40 requests are counted here more than the decision knows";
+    assert!(xml.contains(told), "{xml}");
+    let xml = junit(&Decided::of(report(names(2), "x"), before, None));
+    assert!(!xml.contains("traffic went on"));
 }
