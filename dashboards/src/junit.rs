@@ -220,3 +220,6 @@ fn properties(decided: &Decided) -> Vec<(&'static str, String)> {
     }
     properties
 }
+
+#[cfg(test)]
+mod tests;

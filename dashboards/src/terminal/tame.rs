@@ -7,30 +7,52 @@
 
 use std::borrow::Cow;
 
+/// What begins a line that is an order.
+const BEGIN: &str = "::";
 /// What begins an order, wherever it stands.
 const ANYWHERE: [&str; 3] = ["##[", "##vso[", "##teamcity["];
 
-/// Text for people without such orders.
+/// Text for people without such orders. A line that has one loses its colours with it: what is not seen when they are stripped
+/// could part the signs of an order.
 pub fn tame(text: &str) -> Cow<'_, str> {
-    let begins = |line: &str| line.trim_start().starts_with("::");
-    let has = ANYWHERE.iter().any(|order| text.contains(order));
+    // An order has one of these, wherever colours part it.
+    if !text.contains([':', '#']) {
+        return Cow::Borrowed(text);
+    }
     // Some readers end a line at a carriage return.
-    if !has && !text.split(['\n', '\r']).any(begins) {
+    let lines = || text.split_inclusive(['\n', '\r']);
+    if !lines().any(|line| is_order(&plain(line))) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for line in text.split_inclusive(['\n', '\r']) {
-        let rest = line.trim_start();
-        if begins(line) {
-            let space = line.len() - rest.len();
-            out.push_str(line.get(..space).unwrap_or_default());
-            out.push_str("\\u{3a}");
-            out.push_str(&without(rest.get(1..).unwrap_or_default(), "\\u{23}"));
-        } else {
-            out.push_str(&without(line, "\\u{23}"));
+    for line in lines() {
+        let plain = plain(line);
+        if !is_order(&plain) {
+            out.push_str(line);
+            continue;
+        }
+        let rest = plain.trim_start();
+        let (space, rest) = plain.split_at(plain.len() - rest.len());
+        out.push_str(space);
+        match rest.strip_prefix(BEGIN) {
+            Some(rest) => out.extend(["\\u{3a}:", &without(rest, "\\u{23}")]),
+            None => out.push_str(&without(rest, "\\u{23}")),
         }
     }
     Cow::Owned(out)
+}
+
+/// A line without colours.
+fn plain(line: &str) -> Cow<'_, str> {
+    if line.contains('\u{1b}') {
+        Cow::Owned(anstream::adapter::strip_str(line).to_string())
+    } else {
+        Cow::Borrowed(line)
+    }
+}
+
+fn is_order(line: &str) -> bool {
+    line.trim_start().starts_with(BEGIN) || ANYWHERE.iter().any(|order| line.contains(order))
 }
 
 /// The same of a JSON document, which stays the same document: such signs are within strings only, and no line of it begins with
@@ -66,6 +88,12 @@ mod tests {
             ("::##vso[x]", "\\u{3a}:\\u{23}#vso[x]"),
             ("###[x]", "#\\u{23}#[x]"),
             ("## [[rule]]\n", "## [[rule]]\n"),
+            (
+                "\u{1b}[2m ::x\u{1b}[0m\n\u{1b}[1m::\n",
+                " \\u{3a}:x\n\\u{3a}:\n",
+            ),
+            ("\u{1b}[1ma#\u{1b}[0m#[x]", "a\\u{23}#[x]"),
+            ("\u{1b}[1ma: #\u{1b}[0m", "\u{1b}[1ma: #\u{1b}[0m"),
         ] {
             assert_eq!(tame(text), told);
             assert_eq!(tame(&tame(text)), told, "twice is once");

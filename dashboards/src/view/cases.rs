@@ -69,6 +69,8 @@ pub(crate) struct Cases<'a> {
     differing: Differing<'a>,
     /// For each route the differences that are told of it: their place in the list, and among the groups of a cause.
     told: HashMap<String, Vec<(usize, usize)>>,
+    /// What is said of each cause, by its place in the list. It takes a look at all groups of a cause, and is said with each.
+    causes: HashMap<usize, String>,
 }
 
 /// The name of the case that is of no route. A route begins with a method and has a space.
@@ -98,6 +100,7 @@ impl<'a> Cases<'a> {
         let differing = view.differing();
         Self {
             told: places(&differing),
+            causes: causes(&differing),
             view,
             cases,
             differing,
@@ -138,7 +141,7 @@ impl<'a> Cases<'a> {
                     return;
                 };
                 tell(&grouped(member.group.count), &member.difference, lines);
-                lines.push(format!("  one of {}: {}", name_of(cause), cause.scope()));
+                lines.extend(self.causes.get(&at).cloned());
                 lines.extend(member.special().map(|told| format!("  special: {told}")));
             }
             Some(Entry::Group(group)) => {
@@ -177,6 +180,19 @@ fn places(differing: &Differing<'_>) -> HashMap<String, Vec<(usize, usize)>> {
         }
     }
     told
+}
+
+/// What is said of each cause with each of its groups.
+fn causes(differing: &Differing<'_>) -> HashMap<usize, String> {
+    let entries = differing.entries.iter().chain(&differing.spelt);
+    let causes = entries.enumerate().filter_map(|(at, entry)| match entry {
+        Entry::Cause(cause) => Some((
+            at,
+            format!("  one of {}: {}", name_of(cause), cause.scope()),
+        )),
+        Entry::Group(_) => None,
+    });
+    causes.collect()
 }
 
 /// The case of the whole decision.

@@ -84,7 +84,8 @@ fn clean(report: &mut Report) {
 }
 
 impl Decided {
-    fn of(mut report: Report, decision: Decision, absent: Option<Absent>) -> Self {
+    /// What is shown of a report and a decision.
+    pub(crate) fn of(mut report: Report, decision: Decision, absent: Option<Absent>) -> Self {
         report.without_noise(&decision);
         let routes = Routes::of(&report.routes);
         for group in &mut report.groups {

@@ -196,11 +196,27 @@ fn a_file_that_cannot_be_written_takes_nothing_from_a_decision() {
     );
     assert_eq!(full(&["gate", "--max-mismatch-rate", "0.99"]).code, 2);
     assert_eq!(full(&["report"]).code, 2);
-    // On a disk that fills up, what was there before stays, and nothing is left beside it.
+}
+
+#[test]
+fn on_a_disk_that_fills_up_what_was_there_stays() {
+    let place = Place::new();
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for one in 'a'..='z' {
+        for two in ['a', 'b'] {
+            mirror.get(&format!("/{one}{two}"));
+        }
+    }
+    mirror.settled(52);
+    mirror.stop();
     place.write("old.html", "what was there");
+    place.run(&["report"]);
     let before = place.path().read_dir().expect("readable").count();
-    let mut command = place.command(&["gate", "--dry-run", "--report", "html=old.html"]);
-    let output = limited(&place, &mut command, 4).output().expect("it ends");
+    let gate = ["gate", "--dry-run", "--report", "html=old.html"];
+    // Enough for what SQLite writes to read a store.
+    let mut command = place.command(&gate);
+    let output = limited(&place, &mut command, 64).output().expect("it ends");
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("the report as html is not written"), "{told}");
@@ -355,15 +371,15 @@ expires = \"2020-01-01\"
     for (command, (begin, part)) in commands.iter().zip([
         ("::error::parity: fail: ", "GET /a"),
         (
-            "::error file=parity.toml,line=14,col=11::",
+            "::error file=parity.toml,line=14,col=1::",
             "known difference `old` expired on 2020-01-01",
         ),
         (
-            "::error file=parity.toml,line=2,col=9::",
+            "::error file=parity.toml,line=2,col=1::",
             "GET /orders/{id} must be proven, and it was never received",
         ),
         (
-            "::warning file=parity.toml,line=5,col=6::",
+            "::warning file=parity.toml,line=5,col=1::",
             "rule `idle, 50 %25` excused nothing in 20 requests",
         ),
     ]) {
