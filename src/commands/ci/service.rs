@@ -182,8 +182,8 @@ impl Services {
     /// Ends all that came of them, and says what could not be ended. A signal meanwhile ends them at once.
     pub(super) fn end(&mut self, signals: &mut Signals) {
         let commands = self.started.iter_mut();
-        let commands = commands.map(|service| &mut service.supervised).collect();
-        end(commands, &mut self.is_hurried, signals);
+        let mut commands: Vec<_> = commands.map(|service| &mut service.supervised).collect();
+        end(&mut commands, &mut self.is_hurried, signals);
         sweep();
         for service in &mut self.started {
             service.log.finish();
@@ -198,7 +198,7 @@ impl Services {
 
     /// Ends a command that was run for them.
     pub(super) fn end_beside(&mut self, command: &mut Supervised, signals: &mut Signals) {
-        end(vec![command], &mut self.is_hurried, signals);
+        end(&mut [command], &mut self.is_hurried, signals);
     }
 
     /// The last lines of one's log.
@@ -233,13 +233,13 @@ fn told(side: Side, end: &End) -> Broken {
 }
 
 /// Ends commands and all that came of them: first by SIGTERM, then by SIGKILL; at once if that is a hurry, or when a signal says so.
-fn end(mut commands: Vec<&mut Supervised>, is_hurried: &mut bool, signals: &mut Signals) {
-    for command in &mut commands {
+fn end(commands: &mut [&mut Supervised], is_hurried: &mut bool, signals: &mut Signals) {
+    for command in commands.iter_mut() {
         command.terminate();
     }
     let mut states = Vec::new();
     if !*is_hurried {
-        let (over, told) = (all_over(&commands), &mut states);
+        let (over, told) = (all_over(commands), &mut states);
         signals.wait(async move { *told = over.await }, |signal| {
             *is_hurried = signal == Signal::End;
             *is_hurried
@@ -249,11 +249,11 @@ fn end(mut commands: Vec<&mut Supervised>, is_hurried: &mut bool, signals: &mut 
         }
     }
     if *is_hurried {
-        for command in &mut commands {
+        for command in commands.iter_mut() {
             command.let_go();
         }
         // Bounded, as a guard's end is.
-        let (over, told) = (all_over(&commands), &mut states);
+        let (over, told) = (all_over(commands), &mut states);
         signals.wait(async move { *told = over.await }, |_| false);
     }
     let left: Vec<String> = states
