@@ -242,6 +242,9 @@ impl Job<'_> {
         }
         instance.drain();
         let drained = instance.finish_or_abandon(signals);
+        if outcome.is_err() && drained.is_err() {
+            services.hurry();
+        }
         let sent = under_way.finish(outcome.is_err())?;
         outcome.and(drained)?;
         sent.something()?;
@@ -293,6 +296,9 @@ impl Job<'_> {
             services.terminate();
         }
         let drained = instance.finish_or_abandon(signals);
+        if settled.is_err() && drained.is_err() {
+            services.hurry();
+        }
         let end = settled?;
         drained?;
         services.is_broken()?;
@@ -313,7 +319,7 @@ impl Job<'_> {
         &self,
         environment: &[(String, String)],
         instance: &Instance,
-        services: &Services,
+        services: &mut Services,
         signals: &mut Signals,
     ) -> Result<End> {
         // Standard output is for the decision.
@@ -330,7 +336,7 @@ impl Job<'_> {
                 }
             }),
         );
-        service::end(vec![&mut command], signals);
+        services.end_beside(&mut command, signals);
         outcome.and_then(|ended| ended)
     }
 

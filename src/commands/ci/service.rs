@@ -44,7 +44,11 @@ struct Service {
 
 /// Those that the job has started. Dropping them ends them.
 #[derive(Default)]
-pub(super) struct Services(Vec<Service>);
+pub(super) struct Services {
+    started: Vec<Service>,
+    /// Whether somebody has asked twice that the job ends: then nothing has time to end by itself.
+    is_hurried: bool,
+}
 
 impl Services {
     /// Starts one. Its log is a file of this folder.
@@ -58,7 +62,7 @@ impl Services {
             .take_output()
             .context("the output of a service")?;
         let log = Log::start(folder.join(format!("{side}.log")), output)?;
-        self.0.push(Service {
+        self.started.push(Service {
             side,
             supervised,
             log,
@@ -69,7 +73,7 @@ impl Services {
     /// Waits until one of them ends, which none should; for ever, if there is none.
     pub(super) fn broken(&self) -> impl Future<Output = Broken> + use<> {
         let mut ends: Vec<_> = self
-            .0
+            .started
             .iter()
             .map(|service| Box::pin(broken(service.side, service.supervised.ended())))
             .collect();
@@ -84,7 +88,7 @@ impl Services {
 
     /// Whether one of them has ended by now.
     pub(super) fn is_broken(&self) -> Result<(), Broken> {
-        for service in &self.0 {
+        for service in &self.started {
             if let Some(end) = service.supervised.state().end {
                 return Err(told(service.side, &end));
             }
@@ -94,7 +98,7 @@ impl Services {
 
     /// Waits until each runs, or cannot, and says so.
     pub(super) async fn begun(&self) {
-        for service in &self.0 {
+        for service in &self.started {
             if let Some(pid) = service.supervised.begun().await.pid {
                 terminal::note(&format!("started the {} as process {pid}", service.side));
             }
@@ -150,7 +154,7 @@ impl Services {
     /// The ports on which a service's command listens, as soon as there is one.
     async fn ports(&self, side: Side, patience: Duration) -> Vec<String> {
         let begun = Instant::now();
-        let own = self.0.iter().find(|service| service.side == side);
+        let own = self.started.iter().find(|service| service.side == side);
         let Some(own) = own.filter(|_| cfg!(target_os = "linux")) else {
             return Vec::new();
         };
@@ -165,22 +169,23 @@ impl Services {
 
     /// Tells all to end, and waits for none.
     pub(super) fn terminate(&mut self) {
-        for service in &mut self.0 {
+        for service in &mut self.started {
             service.supervised.terminate();
         }
     }
 
+    /// From now on, nothing has time to end by itself.
+    pub(super) fn hurry(&mut self) {
+        self.is_hurried = true;
+    }
+
     /// Ends all that came of them, and says what could not be ended. A signal meanwhile ends them at once.
     pub(super) fn end(&mut self, signals: &mut Signals) {
-        end(
-            self.0
-                .iter_mut()
-                .map(|service| &mut service.supervised)
-                .collect(),
-            signals,
-        );
+        let commands = self.started.iter_mut();
+        let mut commands: Vec<_> = commands.map(|service| &mut service.supervised).collect();
+        end(&mut commands, &mut self.is_hurried, signals);
         sweep();
-        for service in &mut self.0 {
+        for service in &mut self.started {
             service.log.finish();
             if let Some(why) = service.log.failed() {
                 terminal::note(&visible(&format!(
@@ -191,15 +196,23 @@ impl Services {
         }
     }
 
+    /// Ends a command that was run for them.
+    pub(super) fn end_beside(&mut self, command: &mut Supervised, signals: &mut Signals) {
+        end(&mut [command], &mut self.is_hurried, signals);
+    }
+
     /// The last lines of one's log.
     pub(super) fn tail(&self, side: Side) -> Vec<String> {
-        let own = self.0.iter().find(|service| service.side == side);
+        let own = self.started.iter().find(|service| service.side == side);
         own.map(|service| service.log.tail()).unwrap_or_default()
     }
 
     /// Where the logs are.
     pub(super) fn logs(&self) -> Vec<PathBuf> {
-        let logs = self.0.iter().map(|service| service.log.path().to_owned());
+        let logs = self
+            .started
+            .iter()
+            .map(|service| service.log.path().to_owned());
         logs.collect()
     }
 }
@@ -219,35 +232,28 @@ fn told(side: Side, end: &End) -> Broken {
     Broken { side, what }
 }
 
-/// Ends commands and all that came of them: first by SIGTERM, then by SIGKILL; by SIGKILL at once when a signal comes meanwhile.
-pub(super) fn end(mut commands: Vec<&mut Supervised>, signals: &mut Signals) {
-    for command in &mut commands {
+/// Ends commands and all that came of them: first by SIGTERM, then by SIGKILL; at once if that is a hurry, or when a signal says so.
+fn end(commands: &mut [&mut Supervised], is_hurried: &mut bool, signals: &mut Signals) {
+    for command in commands.iter_mut() {
         command.terminate();
     }
-    let all = |commands: &[&mut Supervised]| {
-        let over: Vec<_> = commands.iter().map(|command| command.over()).collect();
-        async move {
-            let mut states = Vec::new();
-            for over in over {
-                states.push(over.await);
-            }
-            states
-        }
-    };
     let mut states = Vec::new();
-    let (over, told) = (all(&commands), &mut states);
-    let mut is_hurried = false;
-    signals.wait(async move { *told = over.await }, |signal| {
-        is_hurried = signal == Signal::End;
-        is_hurried
-    });
-    if is_hurried {
-        terminal::note("ending at once");
-        for command in &mut commands {
+    if !*is_hurried {
+        let (over, told) = (all_over(commands), &mut states);
+        signals.wait(async move { *told = over.await }, |signal| {
+            *is_hurried = signal == Signal::End;
+            *is_hurried
+        });
+        if *is_hurried {
+            terminal::note("ending at once");
+        }
+    }
+    if *is_hurried {
+        for command in commands.iter_mut() {
             command.let_go();
         }
         // Bounded, as a guard's end is.
-        let (over, told) = (all(&commands), &mut states);
+        let (over, told) = (all_over(commands), &mut states);
         signals.wait(async move { *told = over.await }, |_| false);
     }
     let left: Vec<String> = states
@@ -260,6 +266,18 @@ pub(super) fn end(mut commands: Vec<&mut Supervised>, signals: &mut Signals) {
             GRACE.as_secs(),
             left.join(", ")
         )));
+    }
+}
+
+/// Waits until nothing is left of any.
+fn all_over(commands: &[&mut Supervised]) -> impl Future<Output = Vec<State>> + use<> {
+    let over: Vec<_> = commands.iter().map(|command| command.over()).collect();
+    async move {
+        let mut states = Vec::new();
+        for over in over {
+            states.push(over.await);
+        }
+        states
     }
 }
 

@@ -94,7 +94,7 @@ fn run(job: &Job, candidate: &str, scripts: &[String]) -> Ended {
             .env("GITHUB_SHA", "0d1f6e")
             .env("GITHUB_STEP_SUMMARY", place.join("summary"))
             .output();
-        let ended = super::ended(output.expect("bash runs"), job);
+        let ended = super::ended(&output.expect("bash runs"), job);
         let failed = ended.code != 0;
         last = Some(ended);
         if failed {

@@ -49,7 +49,7 @@ fn a_full_disk_takes_nothing_from_the_job() {
     let mut command = job.command(&[&arguments[..], &["--", "true"]].concat());
     // No file beyond 2 MiB.
     let output = job.place.under("ulimit -f 2048", &mut command);
-    let ended = super::ended(output.output().expect("it runs"), &job);
+    let ended = super::ended(&output.output().expect("it runs"), &job);
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     let why = "the log of the legacy lacks its end";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);

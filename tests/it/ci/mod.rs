@@ -47,13 +47,8 @@ impl Job {
 
     /// Runs it to its end. Nothing may be left of it.
     fn run(&self, arguments: &[&str]) -> Ended {
-        ended(
-            self.command(arguments)
-                .stdin(Stdio::null())
-                .output()
-                .expect("parity runs"),
-            self,
-        )
+        let output = self.command(arguments).stdin(Stdio::null()).output();
+        ended(&output.expect("parity runs"), self)
     }
 
     /// Starts it. What it says goes into a file, because what is left of it must not hold a pipe of ours open.
@@ -101,7 +96,7 @@ impl Job {
     }
 }
 
-fn ended(output: std::process::Output, job: &Job) -> Ended {
+fn ended(output: &std::process::Output, job: &Job) -> Ended {
     let left = job.living();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(left.is_empty(), "left: {left:?}\n{stderr}");
@@ -243,7 +238,7 @@ fn a_recording_is_replayed_to_services_that_the_job_starts() {
         "a-a",
     ]);
     let output = command.env("GITHUB_SHA", "0d1f6e").output();
-    assert_eq!(ended(output.expect("parity runs"), &job).code, 3);
+    assert_eq!(ended(&output.expect("parity runs"), &job).code, 3);
     let kept = ["--store", "sqlite:kept.db", "--migration", "a-a"];
     let report = job
         .place
@@ -355,7 +350,7 @@ fn all_that_differs_is_asked_again() {
             None => command.env_remove(rate),
         };
         let output = command.output().expect("parity runs");
-        let ended = ended(output, &job);
+        let ended = ended(&output, &job);
         let report = job
             .place
             .run(&["report", "--output", "json", "--migration", migration]);
