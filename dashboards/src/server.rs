@@ -50,12 +50,12 @@ pub async fn serve(
         }
     };
     tokio::select! {
-        () = connections::serve(listener, router(Arc::clone(&site)), connections, shutdown) => {}
+        () = connections::serve(listener, router(&site), connections, shutdown) => {}
         () = judging => {}
     }
 }
 
-fn router(site: Arc<Site>) -> Router {
+fn router(site: &Arc<Site>) -> Router {
     let guarded = Router::new()
         .route("/", get(html::report))
         .route("/mismatches/{id}", get(html::mismatch))
@@ -72,7 +72,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
         .fallback(api::unknown)
         .layer(middleware::from_fn_with_state(
-            Arc::clone(&site),
+            Arc::clone(site),
             guard::admit,
         ));
     // Probes come from machines without a token and say nothing that needs one.
@@ -80,8 +80,8 @@ fn router(site: Arc<Site>) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .merge(guarded)
-        .with_state(Arc::clone(&site))
-        .merge(gate::router(&site))
+        .with_state(Arc::clone(site))
+        .merge(gate::router(site))
         .layer(middleware::map_response(guard::harden))
 }
 

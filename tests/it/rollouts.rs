@@ -4,6 +4,7 @@
 //! proof: to go on without a pass, or to roll back without a proven fail.
 
 mod argo;
+mod calls;
 mod faults;
 mod flagger;
 mod stored;

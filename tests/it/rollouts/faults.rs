@@ -1,9 +1,8 @@
-//! What goes wrong around a controller's question: wrong calls, tokens and pages, restarts, crowds. Nothing of it is a yes.
+//! What goes wrong around a controller's question: wrong tokens, restarts, crowds. Nothing of it is a yes.
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use super::argo::Phase;
 use super::flagger::Hook;
@@ -12,11 +11,12 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
 use crate::support::{Stop, client, wait_for};
 
-const CONFIRM: &str = "/gate/flagger/confirm";
-const ROLL_BACK: &str = "/gate/flagger/rollback";
-
 /// A mirror whose record proves a pass, or a fail.
-fn proven<'a>(place: &'a Place, passes: bool, more: &[&str]) -> (Mirror<'a>, [Service; 2]) {
+pub(super) fn proven<'a>(
+    place: &'a Place,
+    passes: bool,
+    more: &[&str],
+) -> (Mirror<'a>, [Service; 2]) {
     let services =
         [1, if passes { 1 } else { 2 }].map(|a| Service::json(&format!("{{\"a\":{a}}}")));
     let mirror = place.mirror(&services[0].url(), &services[1].url(), &arguments(more));
@@ -26,192 +26,6 @@ fn proven<'a>(place: &'a Place, passes: bool, more: &[&str]) -> (Mirror<'a>, [Se
         (measured.1 != Phase::Error).then_some(())
     });
     (mirror, services)
-}
-
-fn call(port: SocketAddr, target: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-    let answer = client::send(port, "POST", target, headers, body.as_bytes());
-    (answer.status, answer.text())
-}
-
-/// A call with this metadata, besides the token.
-fn body(metadata: &str) -> String {
-    format!(
-        "{{\"name\":\"payments\",\"namespace\":\"payments\",\"phase\":\"Progressing\",\"metadata\":{{\"token\":\"{TOKEN}\"{metadata}}}}}"
-    )
-}
-
-#[test]
-fn a_call_that_is_not_understood_is_no_yes_and_tells_no_token() {
-    let place = place();
-    let (passing, _kept) = proven(&place, true, &[]);
-    let port = passing.admin;
-    assert_eq!(call(port, CONFIRM, &[], &body("")).0, 200);
-    let huge = format!(",\"since\":\"{}\"", "9".repeat(20 << 10));
-    let bearer = format!("Bearer {TOKEN}");
-    let known = [("authorization", bearer.as_str())];
-    let cases: [(&str, &[(&str, &str)], String, u16, &str); 21] = [
-        // Without the token, nothing is told of what is wrong.
-        (CONFIRM, &[], "{}".to_owned(), 401, "needs a token"),
-        (CONFIRM, &[], String::new(), 401, "needs a token"),
-        (
-            CONFIRM,
-            &[],
-            body("").replace(TOKEN, "wrong"),
-            401,
-            "needs a token",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body("").replace(TOKEN, ""),
-            401,
-            "needs a token",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body("").replace(TOKEN, &TOKEN[1..]),
-            401,
-            "needs a token",
-        ),
-        (
-            CONFIRM,
-            &known,
-            body("").replace(TOKEN, "wrong"),
-            401,
-            "needs a token",
-        ),
-        (
-            CONFIRM,
-            &[("authorization", "Bearer wrong")],
-            "{}".to_owned(),
-            401,
-            "needs a token",
-        ),
-        (
-            CONFIRM,
-            &[],
-            format!("{{\"metadata\":{{\"token\":\"{TOKEN}\""),
-            401,
-            "needs a token",
-        ),
-        (
-            CONFIRM,
-            &known,
-            format!("{{\"metadata\":{{\"token\":\"{TOKEN}\""),
-            400,
-            "line 1, column",
-        ),
-        (
-            CONFIRM,
-            &known,
-            format!("{{\"metadata\":\"{TOKEN}\"}}"),
-            400,
-            "not a JSON object",
-        ),
-        (CONFIRM, &known, String::new(), 400, "not a JSON object"),
-        (CONFIRM, &known, "[]".to_owned(), 400, "not a JSON object"),
-        (
-            CONFIRM,
-            &known,
-            body(",\"min_requests\":1"),
-            400,
-            "not a JSON object",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body(",\"max_mismatch_rat\":\"1\""),
-            400,
-            "did you mean `max_mismatch_rate`?",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body(",\"max-mismatch-rate\":\"1\""),
-            400,
-            "did you mean `max_mismatch_rate`?",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body(",\"max_mismatch_rate\":\"2\""),
-            400,
-            "`2` is not a share",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body(",\"since\":\"1h\",\"since\":\"2h\""),
-            400,
-            "more than once",
-        ),
-        (
-            "/gate/flagger/confirm?token=x",
-            &[],
-            body(""),
-            400,
-            "an address is logged",
-        ),
-        (
-            "/gate/flagger/confirm?since=1h",
-            &[],
-            body(",\"since\":\"2h\""),
-            400,
-            "more than once",
-        ),
-        (
-            CONFIRM,
-            &[],
-            body("").replace("\"phase\"", "\"type\":\"rollback\",\"phase\""),
-            400,
-            "would roll back",
-        ),
-        (CONFIRM, &known, body(&huge), 400, "more than 16384 bytes"),
-    ];
-    for (target, headers, body, status, told) in &cases {
-        for target in [(*target).to_owned(), target.replace(CONFIRM, ROLL_BACK)] {
-            // The type of a webhook is wrong at one of the two only.
-            if body.contains("\"type\"") && target == ROLL_BACK {
-                continue;
-            }
-            let (answered, text) = call(port, &target, headers, body);
-            assert_eq!(answered, *status, "{target} {body}: {text}");
-            assert!(text.contains(told), "{target} {body}: {text}");
-            assert!(!text.contains(TOKEN) && text.lines().count() == 1, "{text}");
-        }
-    }
-    // A webhook of another type must not take a fail for its yes.
-    let other = body("").replace("\"phase\"", "\"type\":\"confirm-promotion\",\"phase\"");
-    assert_eq!(call(port, ROLL_BACK, &[], &other).0, 400);
-    assert_eq!(call(port, CONFIRM, &[], &other).0, 200);
-    // No other method, and no other path near by.
-    for (method, target, status) in [
-        ("GET", CONFIRM, 405),
-        ("PUT", CONFIRM, 405),
-        ("GET", ROLL_BACK, 405),
-        ("POST", "/gate/flagger", 401),
-        ("POST", "/gate/flagger/confirm/", 401),
-    ] {
-        let answer = client::send(port, method, target, &[], body("").as_bytes());
-        assert_eq!(answer.status, status, "{method} {target}");
-    }
-    // A page in a browser says where it comes from, and is refused whatever it sends.
-    let foreign = [("origin", "http://evil.example")];
-    for target in [CONFIRM, ROLL_BACK, "/api/v1/gate"] {
-        let headers = [foreign[0], known[0]];
-        let (status, _) = call(port, target, &headers, &body(""));
-        assert_eq!(status, 403, "{target}");
-    }
-    // A body that never ends is not waited for.
-    let begun = Instant::now();
-    let mut slow = client::Connection::open(port);
-    slow.send("POST", CONFIRM, &[("content-length", "100")], b"");
-    assert_eq!(slow.answer("POST").expect("an answer").status, 400);
-    assert!(begun.elapsed() < Duration::from_secs(8));
-    let log = passing.log();
-    assert!(!log.contains(TOKEN), "{log}");
-    passing.stop();
 }
 
 #[test]
