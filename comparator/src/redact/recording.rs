@@ -201,15 +201,13 @@ impl Redactor {
 
     /// Cookies by name, each with its value hidden.
     fn cookies(&self, text: &str, hidden: &mut Vec<String>) -> String {
-        let cookie = |pair: &str| match self.cookie(pair) {
-            Some((name, value)) => {
+        let cookie = |pair: &str| {
+            if let Some((name, value)) = self.cookie(pair) {
                 hidden.push(format!("header/cookie/{name}"));
-                format!("{name}={value}")
+                return format!("{name}={value}");
             }
-            None => {
-                hidden.push("header/cookie".to_owned());
-                self.hash(pair.trim().as_bytes())
-            }
+            hidden.push("header/cookie".to_owned());
+            self.hash(pair.trim().as_bytes())
         };
         let pairs: Vec<String> = text.split(';').map(cookie).collect();
         pairs.join("; ")
@@ -218,16 +216,13 @@ impl Redactor {
     /// A cookie that is set, by its name. Its attributes are hidden with its value.
     fn set_cookie(&self, text: &str, hidden: &mut Vec<String>) -> String {
         let pair = text.split(';').next().unwrap_or_default();
-        match self.cookie(pair) {
-            Some((name, _)) => {
-                hidden.push(format!("header/set-cookie/{name}"));
-                format!("{name}={}", self.hash(text.as_bytes()))
-            }
-            None => {
-                hidden.push("header/set-cookie".to_owned());
-                self.hash(text.as_bytes())
-            }
+        let hash = self.hash(text.as_bytes());
+        if let Some((name, _)) = self.cookie(pair) {
+            hidden.push(format!("header/set-cookie/{name}"));
+            return format!("{name}={hash}");
         }
+        hidden.push("header/set-cookie".to_owned());
+        hash
     }
 
     /// The name of a cookie, and its value hidden; `None` if the name may be a secret itself.

@@ -116,20 +116,15 @@ async fn answer_to(
     if parts.method == Method::CONNECT {
         // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
         // request either.
-        let answer = refuse(
-            client_ticket,
-            StatusCode::NOT_IMPLEMENTED,
-            own_answers::REFUSED_CONNECT,
-            busy,
-        );
+        let status = StatusCode::NOT_IMPLEMENTED;
+        let answer = refuse(client_ticket, status, own_answers::REFUSED_CONNECT, busy);
         ticket.not_compared(Reason::UnsafeMethod);
         // Bytes that follow it, meant for the tunnel, may be under somebody else's control (RFC 9931).
         return Ok(close_unread(client, version, answer));
     }
     let head = received(client, parts, spelling);
-    let has_body = upload.is_some();
-    let tape = (!wants_upgrade).then(|| taped(&generation, &ticket, &head, (time, has_body)));
-    let tape = tape.flatten();
+    let what = (time, upload.is_some(), wants_upgrade);
+    let tape = taped(&generation, &ticket, &head, what);
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
@@ -145,12 +140,8 @@ async fn answer_to(
     if wants_upgrade {
         let answer = if upload.is_some() {
             // Two parsers could disagree about where the body ends and the other protocol begins.
-            let answer = refuse(
-                client_ticket,
-                StatusCode::BAD_REQUEST,
-                own_answers::REFUSED_UPGRADE,
-                busy,
-            );
+            let status = StatusCode::BAD_REQUEST;
+            let answer = refuse(client_ticket, status, own_answers::REFUSED_UPGRADE, busy);
             finish_or_close(client, version, upload, answer).await
         } else {
             tunnel::open(
@@ -196,10 +187,10 @@ fn taped(
     generation: &Generation,
     ticket: &Ticket,
     head: &RequestHead,
-    (time, has_body): (Timestamp, bool),
+    (time, has_body, wants_upgrade): (Timestamp, bool, bool),
 ) -> Option<Rc<Tape>> {
+    let recorder = generation.recorder().filter(|_| !wants_upgrade)?;
     let limit = generation.limits().body;
-    let recorder = generation.recorder()?;
     Tape::begin(recorder, ticket.route(), head, (time, has_body, limit))
 }
 
