@@ -5,6 +5,7 @@
 
 mod progress;
 mod reading;
+mod substituting;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use parity_schemas::visible::visible;
 use parity_sink::Selection;
 use tokio::sync::mpsc;
 
-use self::progress::Telling;
+use self::progress::{Telling, Told};
 use self::reading::{Reading, Wanted};
 use super::{gate, report};
 use crate::cli::ReplayArgs;
@@ -44,12 +45,14 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     if args.asked.is_given() && !args.gate {
         bail!("what the gate demands has no effect without --gate");
     }
-    let settings = settings(args)?;
+    let mut settings = settings(args)?;
     if args.allow_unsafe {
         terminal::note(unsafe_warning(args.recorded_answers));
     }
     let mut signals = Signals::listen(Hangup::Ends)?;
     let progress = Arc::<Progress>::default();
+    let substitutions = substituting::substitutions(&mut settings, args)?;
+    let substituted = Arc::clone(&substitutions.done);
     let (sender, requests) = mpsc::channel(READ_AHEAD);
     let format = args
         .access_log
@@ -61,6 +64,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
             format: format.or_else(|| args.format.clone()),
             hosts: args.hosts.clone(),
             limit: args.limit,
+            one_session: args.one_session,
         },
         sender,
     )?;
@@ -69,6 +73,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
         pace: pace(args),
         concurrency: args.concurrency.get(),
         recorded_answers: args.recorded_answers,
+        substitutions,
         open: Box::new(|| 0),
         progress: Arc::clone(&progress),
     };
@@ -85,7 +90,13 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
         settings.store,
         instance.admin_address()
     )));
-    let telling = Telling::start(reading.read(), Arc::clone(&progress), begun)?;
+    let telling = Telling::start(Told {
+        read: reading.read(),
+        progress: Arc::clone(&progress),
+        book: instance.book(),
+        limit: args.limit,
+        begun,
+    })?;
     let mut interrupted = false;
     let ended = instance.ended();
     signals.wait(ended, |signal| {
@@ -96,8 +107,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     instance.finish()?;
     drop(telling);
     let read = reading.finish(interrupted)?;
-    for line in progress::summary(&read, &progress, begun.elapsed()) {
-        terminal::note(&visible(&line));
+    let summary = progress::summary(&read, &progress, begun.elapsed());
+    let put = substituting::summary(&settings.substitutes, &substituted);
+    for line in summary.iter().chain(&put) {
+        terminal::note(&visible(line));
     }
     if interrupted {
         bail!("ended before all was replayed; what was sent is recorded");

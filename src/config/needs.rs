@@ -22,6 +22,7 @@ use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
+use super::substitutes::Substitute;
 use super::settings::{
     self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
@@ -72,6 +73,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) fixed: Vec<(&'static str, u64)>,
     /// The register of known differences, for the pages.
     pub(crate) known: Arc<[KnownEntry]>,
+    /// What a replay puts in the place of recorded values.
+    pub(crate) substitutes: Vec<Substitute>,
     /// Settings of the file that do not apply, and the variable or flag that is stronger.
     pub(crate) overridden: BTreeMap<&'static str, Origin>,
 }
@@ -253,6 +256,7 @@ impl Layers {
         let rules = self.rules(now);
         // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
         let known = self.known(Some(now).filter(|now| *now > Timestamp::default()));
+        let substitutes = self.substitutes();
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path(&mirror::HANDOVER);
@@ -316,6 +320,7 @@ impl Layers {
                 handover: handover.map(|(path, _)| path),
                 fixed,
                 known,
+                substitutes,
                 overridden: self.overridden.clone(),
             })
         };

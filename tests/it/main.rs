@@ -55,6 +55,7 @@ mod rechecks;
 mod record;
 mod reload;
 mod replay;
+mod replay_sessions;
 mod restart;
 mod scale;
 mod secrets;

@@ -32,6 +32,8 @@ pub struct Recorded {
     pub host: Option<Box<str>>,
     /// What was asked.
     pub request: Request,
+    /// The names of the parts that the recording hides.
+    pub hidden: Box<[Box<str>]>,
     /// What the service of then answered, if that was recorded whole.
     pub answer: Option<Capture>,
 }
@@ -41,7 +43,8 @@ impl Recorded {
     pub(crate) fn held(&self) -> usize {
         let answer = self.answer.as_ref();
         let answer = answer.map_or(0, |answer| answer.fields_held() + answer.body.len());
-        size_of::<Self>() + self.request.head_held() + self.request.body.len() + answer
+        let hidden: usize = self.hidden.iter().map(|name| size_of_val(name) + name.len()).sum();
+        size_of::<Self>() + self.request.head_held() + self.request.body.len() + answer + hidden
     }
 }
 

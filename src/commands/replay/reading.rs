@@ -14,6 +14,8 @@ use tokio::sync::mpsc;
 
 /// Unreadable parts that are told one by one; the others are counted.
 const TOLD: u64 = 20;
+/// The session of requests that the recording gives none.
+const ONE_SESSION: &str = "one";
 /// Takes requests for every host.
 const ANY: &str = "any";
 
@@ -22,12 +24,14 @@ pub(super) struct Wanted {
     pub(super) format: Option<Format>,
     pub(super) hosts: Vec<String>,
     pub(super) limit: Option<NonZeroU64>,
+    /// Whether requests without a session are of one.
+    pub(super) one_session: bool,
 }
 
 /// What was read so far.
 #[derive(Default)]
 pub(super) struct Read {
-    requests: AtomicU64,
+    pub(super) requests: AtomicU64,
     unreadable: AtomicU64,
     other_hosts: AtomicU64,
     /// The host whose requests are taken, if that was found out.
@@ -36,7 +40,7 @@ pub(super) struct Read {
     pub(super) total: AtomicU64,
     pub(super) bytes: AtomicU64,
     /// All that is wanted was read and taken.
-    is_complete: AtomicBool,
+    pub(super) is_complete: AtomicBool,
 }
 
 /// What was read in the end.
@@ -138,7 +142,7 @@ fn read_all(
             let now = position.load(Ordering::Relaxed);
             read.bytes.fetch_add(now - before, Ordering::Relaxed);
             before = now;
-            let recorded = match item {
+            let mut recorded = match item {
                 Ok(recorded) => recorded,
                 Err(SourceError(unreadable)) => {
                     let count = add(&read.unreadable);
@@ -161,6 +165,9 @@ fn read_all(
                     add(&read.other_hosts);
                     continue;
                 }
+            }
+            if wanted.one_session {
+                recorded.session.get_or_insert_with(|| ONE_SESSION.into());
             }
             // Fails when the replay has ended before the recording.
             if sender.blocking_send(recorded).is_err() {

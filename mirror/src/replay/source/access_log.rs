@@ -232,6 +232,7 @@ fn recorded(form: &Form, line: &[u8]) -> Result<Recorded, Why> {
         place: Where::default().place(0),
         time: told.time,
         session: told.client.map(String::into_boxed_str),
+        hidden: Box::default(),
         host,
         request,
         answer: None,

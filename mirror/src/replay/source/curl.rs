@@ -442,6 +442,7 @@ impl Command {
             place: Where::default().place(0),
             time: None,
             session: None,
+            hidden: Box::default(),
             host,
             request,
             answer: None,

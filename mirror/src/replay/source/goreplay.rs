@@ -184,6 +184,7 @@ impl<R: BufRead> GoReplay<R> {
             place: self.of.place(line),
             time: Some(Timestamp::from_micros(header.nanos / 1_000)),
             session: None,
+            hidden: Box::default(),
             host,
             request,
             answer: None,
