@@ -156,8 +156,14 @@ impl OwnParts {
         }
         Request {
             method: request.method.clone(),
-            target: self.target.clone().unwrap_or_else(|| request.target.clone()),
-            headers: self.headers.clone().unwrap_or_else(|| request.headers.clone()),
+            target: self
+                .target
+                .clone()
+                .unwrap_or_else(|| request.target.clone()),
+            headers: self
+                .headers
+                .clone()
+                .unwrap_or_else(|| request.headers.clone()),
             body: self.body.clone().unwrap_or_else(|| request.body.clone()),
             origin,
         }

@@ -22,10 +22,10 @@ use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::substitutes::Substitute;
 use super::settings::{
     self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
+use super::substitutes::Substitute;
 
 /// A key or a token is one line; a larger file is another one.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;

@@ -103,14 +103,19 @@ impl Layers {
         let put = self.part(entry, &substitute::PUT);
         let source = self.source(entry);
         let around = self.around(entry);
-        let to: Vec<_> = entry.list(&substitute::TO).iter().map(String::as_str).collect();
+        let to: Vec<_> = entry
+            .list(&substitute::TO)
+            .iter()
+            .map(String::as_str)
+            .collect();
         let read: Vec<_> = to
             .iter()
             .filter_map(|route| self.requests(entry, &substitute::TO, route))
             .collect();
         let is_complete = read.len() == to.len();
         let service = entry.text(&substitute::SERVICE);
-        if service.is_some_and(|word| ![substitute::LEGACY, substitute::CANDIDATE].contains(&word)) {
+        if service.is_some_and(|word| ![substitute::LEGACY, substitute::CANDIDATE].contains(&word))
+        {
             self.wrong(
                 entry,
                 &substitute::SERVICE,
@@ -144,8 +149,9 @@ impl Layers {
     fn part(&mut self, entry: &TableEntry, key: &EntryKey) -> Option<Part> {
         let read = entry.text(key)?.parse::<Part>();
         let wrong = |error| {
-            let message = visible(&format!("{}: {error}", key.name)).into_owned();
-            self.problems.push(Problem::new(entry.origin_of(key), message));
+            let message = visible(&format!("{}: {error}", key.name));
+            self.problems
+                .push(Problem::new(entry.origin_of(key), message));
         };
         read.map_err(wrong).ok()
     }
@@ -192,7 +198,8 @@ impl Layers {
         if let Some(name) = entry.text(env) {
             if name.is_empty() || name.contains(['=', '\0']) || name.starts_with("PARITY_") {
                 let message = "this is no name of a variable for a value";
-                let hint = "name any variable whose name does not begin with PARITY_: those are settings";
+                let hint =
+                    "name any variable whose name does not begin with PARITY_: those are settings";
                 self.wrong(entry, env, message, hint);
                 return None;
             }

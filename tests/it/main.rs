@@ -56,6 +56,7 @@ mod record;
 mod reload;
 mod replay;
 mod replay_sessions;
+mod replay_stream;
 mod restart;
 mod scale;
 mod secrets;

@@ -44,8 +44,12 @@ fn strict(name: &'static str, seen: &Arc<Mutex<Vec<String>>>) -> Service {
         }
         let sent = [request.header("authorization"), request.header("cookie")];
         let [token, cookie] = sent.map(|value| value.unwrap_or_default().to_owned());
-        seen.lock().expect("no panic").push(format!("{} {token} {cookie}", request.target));
-        if token != format!("Bearer {}", own("token")) || cookie != format!("a=1; sid={}", own("cookie")) {
+        seen.lock()
+            .expect("no panic")
+            .push(format!("{} {token} {cookie}", request.target));
+        if token != format!("Bearer {}", own("token"))
+            || cookie != format!("a=1; sid={}", own("cookie"))
+        {
             return Answer::new(401, "");
         }
         let odd = if request.target == "/odd" { name } else { "" };
@@ -76,7 +80,14 @@ fn recording(sessions: usize) -> String {
 }
 
 fn replay(place: &Place, legacy: &str, candidate: &str, more: &[&str]) -> Ended {
-    let mut arguments = vec!["replay", "r.ndjson", "--legacy", legacy, "--candidate", candidate];
+    let mut arguments = vec![
+        "replay",
+        "r.ndjson",
+        "--legacy",
+        legacy,
+        "--candidate",
+        candidate,
+    ];
     arguments.extend(["--output", "json"]);
     arguments.extend(more);
     place.run(&arguments)
@@ -98,29 +109,58 @@ fn each_service_gets_the_token_and_the_cookie_that_it_gave_out() {
     // Each mismatch is asked again, with the values of the service that is asked: else it would be refused.
     let arguments = ["replay", "r.ndjson", "--output", "json"];
     let (from, to) = (legacy.url(), candidate.url());
-    let arguments = [&arguments[..], &["--legacy", &from, "--candidate", &to, "-vv"]].concat();
-    let environment = [("PARITY_RECHECK_RATE", "1000"), ("PARITY_RECHECK_DELAY", "1ms")];
+    let arguments = [
+        &arguments[..],
+        &["--legacy", &from, "--candidate", &to, "-vv"],
+    ]
+    .concat();
+    let environment = [
+        ("PARITY_RECHECK_RATE", "1000"),
+        ("PARITY_RECHECK_DELAY", "1ms"),
+    ];
     let ended = place.run_with(&arguments, &environment, "");
     let total = SESSIONS as u64;
-    assert_eq!(counts(&ended), [4 * total, 3 * total, total], "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(
+        counts(&ended),
+        [4 * total, 3 * total, total],
+        "{}{}",
+        ended.stdout,
+        ended.stderr
+    );
     let report = ended.json();
     assert_eq!(report["groups"][0]["pattern"], "/odd", "{report}");
-    assert_eq!(report["groups"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(
+        report["groups"].as_array().map(Vec::len),
+        Some(1),
+        "{report}"
+    );
     let seen = seen.lock().expect("no panic");
-    assert!(seen.len() > 6 * SESSIONS, "{}: nothing was asked again", seen.len());
+    assert!(
+        seen.len() > 6 * SESSIONS,
+        "{}: nothing was asked again",
+        seen.len()
+    );
     for sent in seen.iter() {
         let of_legacy = "Bearer token-ZqlegacyXw a=1; sid=cookie-ZqlegacyXw";
         let of_candidate = "Bearer token-ZqcandidateXw a=1; sid=cookie-ZqcandidateXw";
-        assert!(sent.ends_with(of_legacy) || sent.ends_with(of_candidate), "{sent}");
+        assert!(
+            sent.ends_with(of_legacy) || sent.ends_with(of_candidate),
+            "{sent}"
+        );
     }
     assert!(
-        ended.stderr.contains("put into 120 requests to one service"),
+        ended
+            .stderr
+            .contains("put into 120 requests to one service"),
         "{}",
         ended.stderr
     );
     // Nothing of it is in what is left behind.
     let written = place.run(&["report", "--output", "json"]).stdout;
-    let mut left = vec![("stderr", ended.stderr.into_bytes()), ("stdout", ended.stdout.into_bytes())];
+    let mut left = vec![
+        ("stderr", ended.stderr.into_bytes()),
+        ("stdout", ended.stdout.into_bytes()),
+    ];
     left.push(("report", written.into_bytes()));
     for file in std::fs::read_dir(place.path()).expect("a directory") {
         let path = file.expect("an entry").path();
@@ -129,7 +169,9 @@ fn each_service_gets_the_token_and_the_cookie_that_it_gave_out() {
     for (what, bytes) in &left {
         let found = String::from_utf8_lossy(bytes);
         for secret in ["ZqlegacyXw", "ZqcandidateXw"] {
-            let at = found.find(secret).map(|at| found[..at].chars().rev().take(80).collect::<String>());
+            let at = found
+                .find(secret)
+                .map(|at| found[..at].chars().rev().take(80).collect::<String>());
             assert!(at.is_none(), "{what} has {secret} behind {at:?}, reversed");
         }
     }
@@ -141,11 +183,20 @@ fn without_a_rule_the_old_ones_are_sent_and_with_recorded_answers_the_candidate_
     let seen = Arc::default();
     let (legacy, candidate) = (strict("legacy", &seen), strict("candidate", &seen));
     place.write("r.ndjson", recording(1));
-    let ended = replay(&place, &legacy.url(), &candidate.url(), &["--cookies", "off"]);
+    let ended = replay(
+        &place,
+        &legacy.url(),
+        &candidate.url(),
+        &["--cookies", "off"],
+    );
     // Nothing logs in, and both refuse.
     assert_eq!(counts(&ended), [4, 3, 0], "{}", ended.stderr);
     let all = std::mem::take(&mut *seen.lock().expect("no panic"));
-    assert!(all.iter().all(|sent| sent.ends_with("Bearer old a=1; sid=old")), "{all:?}");
+    assert!(
+        all.iter()
+            .all(|sent| sent.ends_with("Bearer old a=1; sid=old")),
+        "{all:?}"
+    );
 
     place.write("parity.toml", [LOGIN, TOKEN].concat());
     let mut lines = String::new();
@@ -156,16 +207,37 @@ fn without_a_rule_the_old_ones_are_sent_and_with_recorded_answers_the_candidate_
         } else {
             json!({"path": line["url"], "odd": ""})
         };
-        let headers = json!([["content-type", "application/json"], ["set-cookie", "sid=old; Path=/"]]);
-        let headers = if line["url"] == "/login" { headers } else { json!([["content-type", "application/json"]]) };
+        let headers = json!([
+            ["content-type", "application/json"],
+            ["set-cookie", "sid=old; Path=/"]
+        ]);
+        let headers = if line["url"] == "/login" {
+            headers
+        } else {
+            json!([["content-type", "application/json"]])
+        };
         line["response"] = json!({"status": 200, "headers": headers, "body": body.to_string()});
         lines += &format!("{line}\n");
     }
     place.write("r.ndjson", lines);
     let url = candidate.url();
-    let arguments = ["replay", "r.ndjson", "--recorded-answers", "--candidate", &url, "--output", "json"];
+    let arguments = [
+        "replay",
+        "r.ndjson",
+        "--recorded-answers",
+        "--candidate",
+        &url,
+        "--output",
+        "json",
+    ];
     let ended = place.run(&[&arguments[..], &["--migration", "recorded"]].concat());
-    assert_eq!(counts(&ended), [4, 3, 1], "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(
+        counts(&ended),
+        [4, 3, 1],
+        "{}{}",
+        ended.stdout,
+        ended.stderr
+    );
 }
 
 #[test]
@@ -181,7 +253,11 @@ fn values_of_files_and_variables_are_sent_and_never_shown() {
                 request.header("x-key").unwrap_or_default(),
                 String::from_utf8_lossy(&request.body)
             );
-            seen.lock().expect("no panic").entry(name.to_owned()).or_default().push(sent);
+            seen.lock()
+                .expect("no panic")
+                .entry(name.to_owned())
+                .or_default()
+                .push(sent);
             // It differs, so that all of it may be recorded.
             Answer::json(format!("{{\"of\":\"{name}\"}}"))
         })
@@ -214,15 +290,35 @@ file = "key"
     });
     place.write("r.ndjson", format!("{line}\n"));
     let (from, to) = (legacy.url(), candidate.url());
-    let arguments = ["replay", "r.ndjson", "--legacy", &from, "--candidate", &to, "-vv"];
+    let arguments = [
+        "replay",
+        "r.ndjson",
+        "--legacy",
+        &from,
+        "--candidate",
+        &to,
+        "-vv",
+    ];
     let unset = place.run(&arguments);
     assert_eq!(unset.code, 2);
-    assert!(unset.stderr.contains("the environment variable A_CARD is not set"), "{}", unset.stderr);
+    assert!(
+        unset
+            .stderr
+            .contains("the environment variable A_CARD is not set"),
+        "{}",
+        unset.stderr
+    );
     let ended = place.run_with(&arguments, &[("A_CARD", "Zq Env&Xw")], "");
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let seen = seen.lock().expect("no panic");
-    assert_eq!(seen["legacy"], ["/a?t=Zq%20Env%26Xw ZqFileXw {\"card\":\"hmac:3\",\"n\":1.0}"]);
-    assert_eq!(seen["candidate"], ["/a?t=Zq%20Env%26Xw ZqFileXw {\"card\":\"Zq Env&Xw\",\"n\":1.0}"]);
+    assert_eq!(
+        seen["legacy"],
+        ["/a?t=Zq%20Env%26Xw ZqFileXw {\"card\":\"hmac:3\",\"n\":1.0}"]
+    );
+    assert_eq!(
+        seen["candidate"],
+        ["/a?t=Zq%20Env%26Xw ZqFileXw {\"card\":\"Zq Env&Xw\",\"n\":1.0}"]
+    );
     for told in [
         "warning: header:x-unused at parity.toml:15:1 never applied: no request that was sent has this part",
         "header/x-other (1)",
@@ -230,9 +326,16 @@ file = "key"
     ] {
         assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
     }
-    assert!(!ended.stderr.contains(['\u{1b}']) && !ended.stderr.contains("##["), "{}", ended.stderr);
+    assert!(
+        !ended.stderr.contains(['\u{1b}']) && !ended.stderr.contains("##["),
+        "{}",
+        ended.stderr
+    );
     for (what, text) in [("stderr", &ended.stderr), ("stdout", &ended.stdout)] {
-        assert!(!text.contains("ZqFileXw") && !text.contains("Env&Xw"), "{what}: {text}");
+        assert!(
+            !text.contains("ZqFileXw") && !text.contains("Env&Xw"),
+            "{what}: {text}"
+        );
     }
     let shown = place.run(&["config", "show"]).stdout + &place.run(&["config", "check"]).stderr;
     assert!(!shown.contains("ZqFileXw"), "{shown}");
@@ -244,21 +347,51 @@ fn a_substitute_that_cannot_be_meant_is_an_error_with_its_line() {
     for (table, told) in [
         ("put = \"header:a\"", "takes its value from one place"),
         ("file = \"a\"", "needs `put`"),
-        ("put = \"header:a\"\nfile = \"a\"\nenv = \"B\"", "takes its value from one place"),
-        ("put = \"header:a\"\nfrom = \"POST /login\"", "from: needs `take` beside it"),
-        ("put = \"header:a\"\nfrom = \"/login\"\ntake = \"body:/a\"", "is not METHOD /path"),
-        ("put = \"header:a\"\nfrom = \"GET /\"\ntake = \"query:a\"", "answers have no such part"),
-        ("put = \"header:a\"\nenv = \"A\"\nas = \"Bearer\"", "no place for the value"),
-        ("put = \"header:content-length\"\nenv = \"A\"", "cannot be set"),
-        ("put = \"header:a\"\nenv = \"PARITY_A\"", "no name of a variable"),
-        ("put = \"header:a\"\nenv = \"A\"\nservice = \"both\"", "no such service"),
-        ("put = \"header:a\"\nenv = \"A\"\nvalue = \"x\"", "unknown key `value`"),
+        (
+            "put = \"header:a\"\nfile = \"a\"\nenv = \"B\"",
+            "takes its value from one place",
+        ),
+        (
+            "put = \"header:a\"\nfrom = \"POST /login\"",
+            "from: needs `take` beside it",
+        ),
+        (
+            "put = \"header:a\"\nfrom = \"/login\"\ntake = \"body:/a\"",
+            "is not METHOD /path",
+        ),
+        (
+            "put = \"header:a\"\nfrom = \"GET /\"\ntake = \"query:a\"",
+            "answers have no such part",
+        ),
+        (
+            "put = \"header:a\"\nenv = \"A\"\nas = \"Bearer\"",
+            "no place for the value",
+        ),
+        (
+            "put = \"header:content-length\"\nenv = \"A\"",
+            "cannot be set",
+        ),
+        (
+            "put = \"header:a\"\nenv = \"PARITY_A\"",
+            "no name of a variable",
+        ),
+        (
+            "put = \"header:a\"\nenv = \"A\"\nservice = \"both\"",
+            "no such service",
+        ),
+        (
+            "put = \"header:a\"\nenv = \"A\"\nvalue = \"x\"",
+            "unknown key `value`",
+        ),
         ("put = \"header:a\"\nenv = \"A\"\nto = [\"GET a\"]", "to: "),
     ] {
         place.write("parity.toml", format!("[[substitute]]\n{table}\n"));
         let ended = place.run(&["config", "check"]);
         assert_eq!(ended.code, 2, "{table}: {}{}", ended.stdout, ended.stderr);
         let all = ended.stdout + &ended.stderr;
-        assert!(all.contains(told) && all.contains("parity.toml:"), "{told}: {all}");
+        assert!(
+            all.contains(told) && all.contains("parity.toml:"),
+            "{told}: {all}"
+        );
     }
 }

@@ -43,7 +43,11 @@ impl Recorded {
     pub(crate) fn held(&self) -> usize {
         let answer = self.answer.as_ref();
         let answer = answer.map_or(0, |answer| answer.fields_held() + answer.body.len());
-        let hidden: usize = self.hidden.iter().map(|name| size_of_val(name) + name.len()).sum();
+        let hidden: usize = self
+            .hidden
+            .iter()
+            .map(|name| size_of_val(name) + name.len())
+            .sum();
         size_of::<Self>() + self.request.head_held() + self.request.body.len() + answer + hidden
     }
 }

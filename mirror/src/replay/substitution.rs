@@ -8,8 +8,8 @@
 mod cookies;
 mod draft;
 mod json;
-mod part;
 mod pairs;
+mod part;
 mod sessions;
 
 use std::borrow::Cow;
@@ -135,7 +135,9 @@ impl Substituted {
     /// For so many rules.
     pub fn of(rules: usize) -> Arc<Self> {
         Arc::new(Self {
-            rules: std::iter::repeat_with(RuleUse::default).take(rules).collect(),
+            rules: std::iter::repeat_with(RuleUse::default)
+                .take(rules)
+                .collect(),
             ..Self::default()
         })
     }
@@ -326,7 +328,11 @@ impl Substituting {
         let Some(first) = left.next() else {
             return;
         };
-        let mut hidden = self.done.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hidden = self
+            .done
+            .hidden
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         hidden.requests += 1;
         for name in std::iter::once(first).chain(left) {
             if let Some(count) = hidden.parts.get_mut(name) {

@@ -83,7 +83,9 @@ impl Drop for Telling {
 fn so_far(told: &Told, elapsed: Duration) -> String {
     let counts = told.book.totals().total;
     // Requests to which a service gave no whole answer.
-    let of_legacy = OF_LEGACY.iter().filter_map(|reason| counts.not_compared.get(reason));
+    let of_legacy = OF_LEGACY
+        .iter()
+        .filter_map(|reason| counts.not_compared.get(reason));
     let errors = counts.candidate_failures() + of_legacy.sum::<u64>();
     line(&told.so_far(), counts.mismatch, errors, elapsed)
 }
@@ -212,11 +214,44 @@ mod tests {
         for (so_far, more) in [
             (begun, " · 10 % read · about 1:40 min left"),
             // Read ahead: what is read and not sent is left.
-            (SoFar { is_read: true, share: Some(1.0), read: 1_500, ..begun }, " · 100 % read · about 5 s left"),
-            (SoFar { share: Some(1.0), ..begun }, " · 100 % read"),
-            (SoFar { limit: Some(2_000), ..begun }, " · 10 % read · about 10 s left"),
-            (SoFar { share: None, ..begun }, ""),
-            (SoFar { share: None, limit: Some(1_200), ..begun }, " · about 2 s left"),
+            (
+                SoFar {
+                    is_read: true,
+                    share: Some(1.0),
+                    read: 1_500,
+                    ..begun
+                },
+                " · 100 % read · about 5 s left",
+            ),
+            (
+                SoFar {
+                    share: Some(1.0),
+                    ..begun
+                },
+                " · 100 % read",
+            ),
+            (
+                SoFar {
+                    limit: Some(2_000),
+                    ..begun
+                },
+                " · 10 % read · about 10 s left",
+            ),
+            (
+                SoFar {
+                    share: None,
+                    ..begun
+                },
+                "",
+            ),
+            (
+                SoFar {
+                    share: None,
+                    limit: Some(1_200),
+                    ..begun
+                },
+                " · about 2 s left",
+            ),
         ] {
             assert_eq!(said(so_far), format!("{told}{more}"));
         }

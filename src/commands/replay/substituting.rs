@@ -61,7 +61,9 @@ fn hide(part: &Part, redact: &mut RedactConfig) {
         }
         Part::Body(pointer) => {
             // An element of an array has the name of the array.
-            let steps = pointer.rsplit('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
+            let steps = pointer
+                .rsplit('/')
+                .map(|step| step.replace("~1", "/").replace("~0", "~"));
             let mut names = steps.filter(|step| step.parse::<usize>().is_err());
             if let Some(name) = names.next() {
                 mask(&name);
@@ -75,7 +77,9 @@ pub(super) fn summary(substitutes: &[Substitute], done: &Substituted) -> Vec<Str
     let mut lines = Vec::new();
     if done.cookies() > 0 {
         let requests = plural(done.cookies(), "request", "requests");
-        lines.push(format!("{requests} went to a service with cookies that it had set"));
+        lines.push(format!(
+            "{requests} went to a service with cookies that it had set"
+        ));
     }
     for (substitute, used) in substitutes.iter().zip(done.rules()) {
         lines.extend(of_rule(substitute, used));
@@ -95,7 +99,9 @@ fn of_rule(substitute: &Substitute, used: RuleUsed) -> Vec<String> {
     let mut lines = Vec::new();
     if used.put > 0 {
         let requests = plural(used.put, "request", "requests");
-        lines.push(format!("{name}: a value was put into {requests} to one service"));
+        lines.push(format!(
+            "{name}: a value was put into {requests} to one service"
+        ));
     } else {
         let why = match &substitute.source {
             Source::Answers { from, .. } if used.answers == 0 => format!(

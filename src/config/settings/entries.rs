@@ -208,15 +208,12 @@ pub(crate) mod substitute {
         "METHOD /path of the requests that get it, also where the recording has no such part [default: all that have one]",
     )
     .kind(Kind::List);
-    pub(crate) static SERVICE: EntryKey = key(
-        "service",
-        "Only requests to this service [default: both]",
-    )
-    .words(|| vec![LEGACY, CANDIDATE]);
+    pub(crate) static SERVICE: EntryKey =
+        key("service", "Only requests to this service [default: both]")
+            .words(|| vec![LEGACY, CANDIDATE]);
 
     /// All of them, in the order in which they are described.
-    pub(crate) static ALL: &[&EntryKey] =
-        &[&PUT, &FROM, &TAKE, &FILE, &ENV, &AS, &TO, &SERVICE];
+    pub(crate) static ALL: &[&EntryKey] = &[&PUT, &FROM, &TAKE, &FILE, &ENV, &AS, &TO, &SERVICE];
 }
 
 /// Keys of a `[[rule]]`, which the comparator declares.

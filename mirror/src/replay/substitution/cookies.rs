@@ -133,7 +133,7 @@ impl Jar {
             match all.iter().find(|cookie| *cookie.name == **name) {
                 Some(cookie) => {
                     if let Some(value) = &cookie.value
-                        && !replaced.contains(name)
+                        && !replaced.contains(&name)
                     {
                         lines.push(format!("{name}={value}"));
                     }
@@ -153,7 +153,10 @@ impl Jar {
                 }
             }
         }
-        let before = draft.headers().get(&COOKIE).map(|line| line.lossy().into_owned());
+        let before = draft
+            .headers()
+            .get(&COOKIE)
+            .map(|line| line.lossy().into_owned());
         let line = lines.join("; ");
         if before.unwrap_or_default() == line {
             return false;

@@ -44,7 +44,11 @@ pub(super) fn with(text: &str, pointer: &str, value: &Value, adds: bool) -> Opti
     let object = text.get(at.clone())?;
     let inside = object.strip_prefix('{')?;
     let name = serde_json::to_string(&unescaped(name)).ok()?;
-    let comma = if inside.trim_ascii_start() == "}" { "" } else { "," };
+    let comma = if inside.trim_ascii_start() == "}" {
+        ""
+    } else {
+        ","
+    };
     let member = format!("{{{name}:{new}{comma}{inside}");
     Some([text.get(..at.start)?, &member, text.get(at.end..)?].concat())
 }

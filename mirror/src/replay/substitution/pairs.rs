@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::{NON_ALPHANUMERIC, AsciiSet, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What a value may have as it is: the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -44,5 +44,8 @@ fn name_of(pair: &str) -> Cow<'_, str> {
         return name.into();
     }
     let name = name.replace('+', " ");
-    percent_decode_str(&name).decode_utf8_lossy().into_owned().into()
+    percent_decode_str(&name)
+        .decode_utf8_lossy()
+        .into_owned()
+        .into()
 }

@@ -154,7 +154,7 @@ impl Part {
                 let lines = answer.headers.get_all(&SET_COOKIE);
                 let mut of_it = lines.filter_map(|line| {
                     let (set, value) = cookies::set(line.as_str()?)?;
-                    (set == **name).then(|| value.to_owned())
+                    (*set == **name).then(|| value.to_owned())
                 });
                 text(&of_it.next()?)
             }
