@@ -103,6 +103,13 @@ fn goreplay_requests_come_in_their_order_with_their_answers() {
             "43: GET /3?x=y host=a time=2023-11-14T22:13:20.000004Z headers=[host: a]",
         ]
     );
+    // Its own captures have no latency, but the time of the answer.
+    let answered = gor(&[
+        ("1 aa 1700000000000001000 0", &get("/1")),
+        ("2 aa 1700000000007002000 0", "HTTP/1.1 204 No\r\n\r\n"),
+    ]);
+    let told = read(answered).concat();
+    assert!(told.ends_with("answer=204 []  7001"), "{told}");
     // Packed, and cut off in the middle.
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).expect("memory");
