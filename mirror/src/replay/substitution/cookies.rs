@@ -126,7 +126,7 @@ impl Jar {
             // All that a recording hides is hidden together, and is no cookie.
             if name.is_empty() {
                 if !value.starts_with(HIDDEN) {
-                    lines.push((*value).to_owned());
+                    lines.push(value.clone());
                 }
                 continue;
             }
@@ -191,9 +191,12 @@ pub(super) fn with(sent: &[(String, String)], name: &str, value: &str) -> Option
     let others = sent.iter().filter(|(other, _)| other != name);
     let others = others.filter(|(name, value)| !(name.is_empty() && value.starts_with(HIDDEN)));
     let mut lines: Vec<_> = others
-        .map(|(name, value)| match name.is_empty() {
-            true => value.clone(),
-            false => format!("{name}={value}"),
+        .map(|(name, value)| {
+            if name.is_empty() {
+                value.clone()
+            } else {
+                format!("{name}={value}")
+            }
         })
         .collect();
     lines.push(format!("{name}={value}"));

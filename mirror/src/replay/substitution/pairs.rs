@@ -20,9 +20,12 @@ pub(super) fn has(pairs: &str, name: &str) -> bool {
 pub(super) fn with(pairs: &str, name: &str, value: &str, adds: bool) -> Option<String> {
     let new = |name: &str| format!("{name}={}", utf8_percent_encode(value, RESERVED));
     if has(pairs, name) {
-        let with = |pair| match name_of(pair) == name {
-            true => Cow::Owned(new(pair.split('=').next().unwrap_or_default())),
-            false => Cow::Borrowed(pair),
+        let with = |pair| {
+            if name_of(pair) == name {
+                Cow::Owned(new(pair.split('=').next().unwrap_or_default()))
+            } else {
+                Cow::Borrowed(pair)
+            }
         };
         let pairs: Vec<_> = pairs.split('&').map(with).collect();
         return Some(pairs.join("&"));
