@@ -21,6 +21,7 @@ mod routes;
 mod rules;
 pub(crate) mod settings;
 mod stores;
+pub(crate) mod substitutes;
 pub(crate) mod value;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ use settings::{Kind, Many, One, Setting};
 
 pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings};
 pub(crate) use recording::RecordingSettings;
+pub(crate) use substitutes::Substitute;
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";
@@ -48,6 +50,7 @@ pub(crate) struct Layers {
     routes: Vec<TableEntry>,
     rules: Vec<RuleEntry>,
     known: Vec<TableEntry>,
+    substitutes: Vec<TableEntry>,
     problems: Vec<Problem>,
     renamed: Vec<Problem>,
     /// Settings of the file that do not apply, and the variable or flag that is stronger.
@@ -109,6 +112,7 @@ impl Layers {
             routes: file.routes,
             rules: file.rules,
             known: file.known,
+            substitutes: file.substitutes,
             problems,
             renamed: file.renamed,
             overridden,
@@ -123,6 +127,7 @@ impl Layers {
             routes: file.routes,
             rules: file.rules,
             known: file.known,
+            substitutes: file.substitutes,
             problems,
             renamed: file.renamed,
             overridden: BTreeMap::new(),
@@ -204,9 +209,12 @@ impl Layers {
         kept.collect()
     }
 
-    /// Whether there are routes, rules or known differences.
+    /// Whether there are routes, rules, known differences or substitutes.
     pub(crate) fn has_entries(&self) -> bool {
-        !(self.routes.is_empty() && self.rules.is_empty() && self.known.is_empty())
+        !(self.routes.is_empty()
+            && self.rules.is_empty()
+            && self.known.is_empty()
+            && self.substitutes.is_empty())
     }
 
     fn text(&self, setting: &Setting) -> Option<(String, Origin)> {

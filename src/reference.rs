@@ -8,7 +8,7 @@ use parity_schemas::verdict::Explanation;
 
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
-use crate::config::settings::entries::{EntryKey, known, of_rules, route};
+use crate::config::settings::entries::{EntryKey, known, of_rules, route, substitute};
 use crate::config::settings::{self, Kind, SECTIONS, Setting};
 use crate::error;
 
@@ -51,6 +51,11 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
         "## Known differences\n\nEach `[[known]]` has these keys:\n"
     )?;
     keys(&mut out, known::ALL.iter().copied())?;
+    writeln!(
+        out,
+        "## Substitutes\n\nWhat `parity replay` puts in the place of recorded values. Each `[[substitute]]` has these keys:\n"
+    )?;
+    keys(&mut out, substitute::ALL.iter().copied())?;
     words(&mut out)?;
     writeln!(out, "## Commands\n")?;
     let cli = Cli::command();

@@ -63,6 +63,11 @@ pub(crate) fn listed(headers: &FieldLines, field: &HeaderName) -> Vec<String> {
     found
 }
 
+/// The body of an answer without its encodings; `None` if that is not possible.
+pub fn of_answer<'a>(headers: &FieldLines, body: &'a [u8], limit: usize) -> Option<Cow<'a, [u8]>> {
+    decode(body, &encodings(headers), limit).ok()
+}
+
 /// The decoded body; borrowed if it has no encodings.
 pub fn decode<'a>(
     body: &'a [u8],

@@ -3,6 +3,7 @@
 mod pace;
 mod recorded;
 mod source;
+mod substitution;
 
 pub use parity_schemas::recording::EXCHANGE_SCHEMA;
 
@@ -10,4 +11,9 @@ pub use pace::{Pace, Speed, SpeedError};
 pub use recorded::{Place, Recorded, Unreadable, Why};
 pub use source::{
     Format, LogFormat, LogFormatError, OpenError, Source, SourceError, UnknownFormat,
+};
+pub(crate) use substitution::Substituting;
+pub use substitution::{
+    Cookies, CookiesError, Decode, Hidden, Part, PartError, RuleUsed, Substituted, Substitution,
+    Substitutions, ValueFrom,
 };

@@ -99,6 +99,75 @@ pub struct Origin {
     pub target: Option<Box<[u8]>>,
     /// Trailer fields, if any came.
     pub trailers: Option<FieldLines>,
+    /// What each service got in the place of what the request says, if that was not the same.
+    pub own: Option<Arc<PerService>>,
+}
+
+/// What of a request is not the same for both services: values that each of them gave out itself, and those that were set for
+/// it. They are secrets as a rule, and are sent and nothing else: what is recorded is the request without them.
+#[derive(Default)]
+pub struct PerService {
+    /// For the legacy.
+    pub legacy: OwnParts,
+    /// For the candidate.
+    pub candidate: OwnParts,
+}
+
+/// The parts of a request that one service gets in its own form; those that are `None` are as the request says.
+#[derive(Clone, Default)]
+pub struct OwnParts {
+    /// All header fields.
+    pub headers: Option<FieldLines>,
+    /// Path and query.
+    pub target: Option<Box<str>>,
+    /// The whole body.
+    pub body: Option<Body>,
+}
+
+impl PerService {
+    /// Bytes of memory that everything but the bodies takes.
+    fn held(&self) -> usize {
+        let head = |own: &OwnParts| {
+            own.headers.as_ref().map_or(0, FieldLines::held)
+                + own.target.as_ref().map_or(0, |target| target.len())
+        };
+        head(&self.legacy) + head(&self.candidate)
+    }
+
+    /// Bytes of the bodies that are not the request's.
+    pub fn bodies(&self) -> usize {
+        let body = |own: &OwnParts| own.body.as_ref().map_or(0, Body::len);
+        body(&self.legacy) + body(&self.candidate)
+    }
+}
+
+impl OwnParts {
+    /// Whether the service gets the request as it is.
+    pub fn is_empty(&self) -> bool {
+        self.headers.is_none() && self.target.is_none() && self.body.is_none()
+    }
+
+    /// The request as the service gets it.
+    pub fn of(&self, request: &Request) -> Request {
+        let mut origin = request.origin.clone();
+        origin.own = None;
+        if self.target.is_some() {
+            origin.target = None;
+        }
+        Request {
+            method: request.method.clone(),
+            target: self
+                .target
+                .clone()
+                .unwrap_or_else(|| request.target.clone()),
+            headers: self
+                .headers
+                .clone()
+                .unwrap_or_else(|| request.headers.clone()),
+            body: self.body.clone().unwrap_or_else(|| request.body.clone()),
+            origin,
+        }
+    }
 }
 
 impl Origin {
@@ -107,6 +176,7 @@ impl Origin {
         self.authority.as_ref().map_or(0, |text| text.len())
             + self.target.as_ref().map_or(0, |bytes| bytes.len())
             + self.trailers.as_ref().map_or(0, FieldLines::held)
+            + self.own.as_ref().map_or(0, |own| own.held())
     }
 }
 

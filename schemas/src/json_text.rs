@@ -6,19 +6,19 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::visible::is_hidden;
+use crate::visible::{begins_command, is_hidden};
 
 /// With the characters that [`visible`](crate::visible::visible) replaces written as `\\u…`. Apart from line breaks, JSON has
 /// them only within strings, where the escape means the same. So the document is unchanged, and a terminal executes nothing
 /// in it.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     let obeyed = |character: char| character != '\n' && is_hidden(character);
-    if !json.contains(obeyed) {
+    if !json.contains(obeyed) && !json.contains("##") {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + json.len() / 8);
     for character in json.chars() {
-        if obeyed(character) {
+        if obeyed(character) || begins_command(&out, character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 // Writing to a String cannot fail.
                 let _infallible = write!(out, "\\u{unit:04x}");

@@ -232,7 +232,8 @@ impl RouteRule {
         self.fields.as_deref()
     }
 
-    fn matches(&self, method: &Method, path: &str) -> bool {
+    /// Whether a request is one of it, but for its operation; `path` is without the query.
+    pub fn matches(&self, method: &Method, path: &str) -> bool {
         let is_method = self.method.as_ref().is_none_or(|wanted| wanted == method);
         is_method && self.matches_path(path)
     }

@@ -6,7 +6,11 @@
 
 use std::fmt::Write;
 
-/// `text` with control and invisible characters written as `\u{…}`.
+/// What stands before the bracket of a command to a CI runner: GitHub and Azure carry out `##[…]` and `##vso[…]` wherever in a line
+/// of a job's log they find them.
+const COMMANDS: [&str; 2] = ["##", "##vso"];
+
+/// `text` with control and invisible characters written as `\u{…}`, and the bracket of a command to a CI runner, too.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|character| push(&mut out, character));
@@ -50,8 +54,13 @@ pub fn is_hidden(character: char) -> bool {
     unseen || character.is_control()
 }
 
+/// Whether a character behind this text makes a command to a CI runner of it.
+pub(crate) fn begins_command(text: &str, character: char) -> bool {
+    character == '[' && COMMANDS.iter().any(|command| text.ends_with(command))
+}
+
 fn push(out: &mut String, character: char) {
-    if is_hidden(character) {
+    if is_hidden(character) || begins_command(out, character) {
         write!(out, "{}", character.escape_unicode()).expect("writing to a String cannot fail");
     } else {
         out.push(character);
@@ -69,6 +78,10 @@ mod tests {
             "a\\u{1b}[31m\\u{d}\\u{a}b\\u{202e}c"
         );
         assert_eq!(visible("é 漢字 🙂"), "é 漢字 🙂");
+        assert_eq!(
+            visible("a ##[error] ##vso[task] #[x] ##"),
+            "a ##\\u{5b}error] ##vso\\u{5b}task] #[x] ##"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
-use parity_mirror::replay::{Format, LogFormat, Speed};
+use parity_mirror::replay::{Cookies, Format, LogFormat, Speed};
 
 use super::asked::{Asked, OfReplay as Asks};
 use super::flags::{Flags, OfReplay};
@@ -61,6 +61,14 @@ pub(crate) struct SendingArgs {
     /// End after so many requests.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) limit: Option<NonZeroU64>,
+    /// Requests that the recording gives no session are one: they are sent one after the other, and what a service sets or gives out
+    /// goes with the later ones.
+    #[arg(long)]
+    pub(crate) one_session: bool,
+    /// Cookies that a service sets within a session: replace (in requests that were recorded with cookies), all (in every later
+    /// request), off (they are sent as they were recorded).
+    #[arg(long, value_name = "WHERE", default_value = "replace")]
+    pub(crate) cookies: Cookies,
     /// Compare the candidate with the answers of the recording; no legacy is asked.
     #[arg(long)]
     pub(crate) recorded_answers: bool,
@@ -83,6 +91,8 @@ impl SendingArgs {
             ("--rate", self.rate.is_some()),
             ("--concurrency", self.concurrency.to_string() != CONCURRENCY),
             ("--limit", self.limit.is_some()),
+            ("--one-session", self.one_session),
+            ("--cookies", self.cookies != Cookies::default()),
             ("--recorded-answers", self.recorded_answers),
             ("--strict", self.strict),
         ];

@@ -6,6 +6,7 @@
 mod progress;
 mod reading;
 pub(super) mod sending;
+mod substituting;
 
 use std::process::ExitCode;
 use std::time::Duration;

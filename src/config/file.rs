@@ -12,7 +12,7 @@ use parity_schemas::spelling;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::problem::{Origin, Places, Problem};
-use super::settings::entries::{EntryKey, known, route};
+use super::settings::entries::{EntryKey, known, route, substitute};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 use super::value;
 
@@ -52,7 +52,7 @@ pub(crate) enum Raw {
     List(Vec<String>),
 }
 
-/// A `[[route]]` or a `[[known]]`: those of its keys that there are.
+/// A `[[route]]`, a `[[known]]` or a `[[substitute]]`: those of its keys that there are.
 #[derive(Clone, Debug)]
 pub(crate) struct TableEntry {
     /// Where it begins.
@@ -127,6 +127,8 @@ pub(crate) struct File {
     pub(crate) rules: Vec<RuleEntry>,
     /// In the order of the file.
     pub(crate) known: Vec<TableEntry>,
+    /// In the order of the file.
+    pub(crate) substitutes: Vec<TableEntry>,
     /// Settings under former names.
     pub(crate) renamed: Vec<Problem>,
     /// It is no TOML: what it lacks is then no fault of its own.
@@ -187,6 +189,9 @@ impl Reader<'_> {
             match key {
                 "route" => file.routes = self.entries((offset, key, item), route::ALL),
                 "known" => file.known = self.entries((offset, key, item), known::ALL),
+                "substitute" => {
+                    file.substitutes = self.entries((offset, key, item), substitute::ALL);
+                }
                 "rule" => file.rules = self.rules(offset, key, item),
                 section if is_section(section) => match item.as_table_like() {
                     Some(table) => self.section(section, table, &mut file),
@@ -218,7 +223,7 @@ impl Reader<'_> {
         let sections = SECTIONS.iter().map(|section| section.name);
         let known: Vec<_> = top
             .chain(sections.filter(|name| !name.is_empty()))
-            .chain(["route", "rule", "known"])
+            .chain(["route", "rule", "known", "substitute"])
             .collect();
         self.unknown(offset, key, "", &known);
     }

@@ -27,6 +27,7 @@ use super::recording::RecordingSettings;
 use super::settings::{
     self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
+use super::substitutes::Substitute;
 
 /// A key or a token is one line; a larger file is another one.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -76,6 +77,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) fixed: Vec<(&'static str, u64)>,
     /// The register of known differences, for the pages.
     pub(crate) known: Arc<[KnownEntry]>,
+    /// What a replay puts in the place of recorded values.
+    pub(crate) substitutes: Vec<Substitute>,
     /// Settings of the file that do not apply, and the variable or flag that is stronger.
     pub(crate) overridden: BTreeMap<&'static str, Origin>,
 }
@@ -258,6 +261,7 @@ impl Layers {
         let rules = self.rules(now);
         // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
         let known = self.known(Some(now).filter(|now| *now > Timestamp::default()));
+        let substitutes = self.substitutes();
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path(&mirror::HANDOVER);
@@ -322,6 +326,7 @@ impl Layers {
                 handover: handover.map(|(path, _)| path),
                 fixed,
                 known,
+                substitutes,
                 overridden: self.overridden.clone(),
             })
         };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
-use super::settings::entries::{EntryKey, known, of_rules, route};
+use super::settings::entries::{EntryKey, known, of_rules, route, substitute};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 use super::value;
 
@@ -72,6 +72,16 @@ pub(crate) fn starting_file() -> String {
 "#,
     );
     let _infallible = writeln!(text, "# expires = {date:?}");
+    text.push_str(
+        r#"
+# What `parity replay` puts in the place of recorded tokens: each service gets what it gave out itself in the session.
+# [[substitute]]
+# from = "POST /login"
+# take = "body:/token"             # also: header:NAME, cookie:NAME; or in the place of both: file, env
+# put = "header:authorization"     # also: cookie:NAME, query:NAME, form:NAME, body:/POINTER
+# as = "Bearer {}"
+"#,
+    );
     text
 }
 
@@ -155,6 +165,10 @@ pub(crate) fn schema() -> Value {
     properties.insert("route".to_owned(), tables(route::ALL.iter().copied()));
     properties.insert("rule".to_owned(), tables(&of_rules()));
     properties.insert("known".to_owned(), tables(known::ALL.iter().copied()));
+    properties.insert(
+        "substitute".to_owned(),
+        tables(substitute::ALL.iter().copied()),
+    );
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.v1.json",

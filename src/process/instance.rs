@@ -218,6 +218,11 @@ impl Instance {
         self.address
     }
 
+    /// Counts what came of the requests so far.
+    pub(crate) fn book(&self) -> Arc<TallyBook> {
+        Arc::clone(&self.handle.book)
+    }
+
     /// Where the admin port listens.
     pub(crate) fn admin_address(&self) -> SocketAddr {
         self.admin.address()

@@ -58,6 +58,8 @@ mod record;
 mod recording;
 mod reload;
 mod replay;
+mod replay_sessions;
+mod replay_stream;
 mod restart;
 mod rollouts;
 mod scale;

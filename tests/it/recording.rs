@@ -164,7 +164,7 @@ fn what_was_recorded_is_the_traffic_once_more() {
         let live = replay(&place, &[&both[..], &unsafe_too].concat());
         assert_eq!(counts(&live), [8, 8, 0], "{}", live.stderr);
         for told in [
-            "hidden in the recording: ",
+            "sent without what the recording hides",
             "header/host (8)",
             "header/authorization (1)",
             "query/q (1)",

@@ -343,7 +343,8 @@ fn answers_that_take_long_to_compare_wait_too() {
         "parity.toml",
         "[[rule]]\nid = \"any-order\"\npath = \"/list\"\naction = \"unordered\"\n",
     );
-    let requests: String = (0..700)
+    // More work than may wait of clients: five seconds a thread, by the estimate of an unoptimized program.
+    let requests: String = (0..300)
         .map(|number| line(&format!("10.0.0.{}", number % 90), "GET /list"))
         .collect();
     place.write("access.log", requests);
@@ -355,7 +356,7 @@ fn answers_that_take_long_to_compare_wait_too() {
         &["--concurrency", "64"],
     );
     let report = ended.json();
-    assert_eq!(report["match"], 700, "{}", report["not_compared"]);
+    assert_eq!(report["match"], 300, "{}", report["not_compared"]);
 }
 
 #[test]

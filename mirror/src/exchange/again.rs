@@ -16,6 +16,7 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::asker::{AskBody, Asker};
 use crate::exchange::head::RequestHead;
+use crate::exchange::own;
 use crate::exchange::pending::Pending;
 use crate::exchange::purpose::Purpose;
 use crate::exchange::side::Side;
@@ -33,6 +34,9 @@ pub(crate) async fn ask<B: AskBody>(
     let terms = asker.terms();
     let (ticket, answered) = Ticket::again(terms, Arc::clone(route), purpose);
     let trailers = request.origin.trailers.as_ref().map(trailers);
+    // Values that a service gave out are asked of that service again.
+    let own = own::parts(request, side).map(|own| own.of(request));
+    let request = own.as_ref().unwrap_or(request);
     if let Some(head) = RequestHead::of(request) {
         let body = request.body.clone();
         asker.start(Pending::for_one(ticket, side, head, body, trailers));

@@ -344,12 +344,12 @@ async fn send<B: AskBody>(
     pending: &Pending,
     side: Side,
 ) -> Result<Sent<B>, Unanswered> {
-    let (body, is_empty) = body(pending);
+    let (body, is_empty) = body(pending, side);
     let replayable = is_empty && pending.with_head(RequestHead::is_idempotent);
     let grpc = pending.with_head(RequestHead::is_grpc);
     let make = |body, wire, scheme: &Scheme| {
         let form = asker.form(side, wire, scheme);
-        let mut request = pending.with_head(|head| head.request(&form, body));
+        let mut request = pending.with_head_of(side, |head| head.request(&form, body));
         headers::mark_shadow(request.headers_mut());
         request
     };
@@ -367,8 +367,8 @@ async fn send<B: AskBody>(
 
 /// The body to send, and whether it is empty. A separate function, so that its temporaries take no space in the task of
 /// a shadow.
-fn body<B: AskBody>(pending: &Pending) -> (B, bool) {
-    match pending.copied() {
+fn body<B: AskBody>(pending: &Pending, side: Side) -> (B, bool) {
+    match pending.copied(side) {
         Some(copied) => (B::from(copied), false),
         None => (B::default(), true),
     }

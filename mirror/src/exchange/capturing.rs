@@ -60,7 +60,7 @@ impl Capturing {
     pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {
         self.seen += chunk.len() as u64;
         let pending = self.ask.pending();
-        if pending.is_doomed() {
+        if pending.is_doomed() && !pending.is_heard() {
             self.give_up();
             return Ok(None);
         }

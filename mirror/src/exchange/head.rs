@@ -129,6 +129,7 @@ impl RequestHead {
                 authority: self.uri.authority().map(|it| it.as_str().into()),
                 target: self.spelling.as_ref().map(|it| it.bytes(target).into()),
                 trailers: None,
+                own: None,
             },
         }
     }

@@ -27,6 +27,7 @@ use crate::exchange::asks::Asks;
 use crate::exchange::copied::Copied;
 use crate::exchange::head::RequestHead;
 use crate::exchange::naming::{CountedRoute, Naming};
+use crate::exchange::own::Own;
 use crate::exchange::purpose::Purpose;
 use crate::exchange::side::Side;
 use crate::exchange::terms::Terms;
@@ -52,6 +53,8 @@ pub(crate) struct Pending {
     time: Timestamp,
     /// What becomes of it when its body tells which GraphQL operation it asks for.
     naming: Option<Rc<Naming>>,
+    /// What is particular to each service, of a recorded request.
+    own: Option<Box<Own>>,
     ticket: Cell<Option<Ticket>>,
     reason: Cell<Option<Reason>>,
 }
@@ -59,7 +62,17 @@ pub(crate) struct Pending {
 impl Pending {
     /// A request for both services, with the asks of the legacy and of the candidate.
     pub(crate) fn for_both(ticket: Ticket, head: RequestHead, time: Timestamp) -> (Ask, Ask) {
-        let pending = Self::open(ticket, head, time, &Side::ALL);
+        Self::for_each(ticket, head, time, None)
+    }
+
+    /// The same with what is particular to each of them.
+    pub(super) fn for_each(
+        ticket: Ticket,
+        head: RequestHead,
+        time: Timestamp,
+        own: Option<Box<Own>>,
+    ) -> (Ask, Ask) {
+        let pending = Self::open(ticket, head, time, &Side::ALL, own);
         let ask = |side| Ask::of(&pending, side);
         (ask(Side::Legacy), ask(Side::Candidate))
     }
@@ -72,13 +85,19 @@ impl Pending {
         body: Body,
         trailers: Option<HeaderMap>,
     ) -> Ask {
-        let pending = Self::open(ticket, head, Timestamp::now(), &[side]);
+        let pending = Self::open(ticket, head, Timestamp::now(), &[side], None);
         *pending.body.borrow_mut() = body;
         *pending.trailers.borrow_mut() = trailers;
         Ask::of(&pending, side)
     }
 
-    fn open(ticket: Ticket, mut head: RequestHead, time: Timestamp, sides: &[Side]) -> Rc<Self> {
+    fn open(
+        ticket: Ticket,
+        mut head: RequestHead,
+        time: Timestamp,
+        sides: &[Side],
+        own: Option<Box<Own>>,
+    ) -> Rc<Self> {
         let terms = Rc::clone(ticket.terms());
         let admission = terms.admission();
         if head.keeps_buffer || admission.in_flight() >= terms.limits().in_flight / MANY {
@@ -96,6 +115,7 @@ impl Pending {
                 CountedRoute::Known(_) => None,
                 CountedRoute::Later(naming) => Some(Rc::clone(naming)),
             },
+            own,
             ticket: Cell::new(Some(ticket)),
             reason: Cell::new(None),
             terms,
@@ -115,6 +135,19 @@ impl Pending {
     /// Reads its head.
     pub(crate) fn with_head<T>(&self, read: impl FnOnce(&RequestHead) -> T) -> T {
         read(&self.head.borrow())
+    }
+
+    /// Reads the head that a service gets.
+    pub(super) fn with_head_of<T>(&self, side: Side, read: impl FnOnce(&RequestHead) -> T) -> T {
+        match self.own.as_ref().and_then(|own| own.head(side)) {
+            Some(head) => read(head),
+            None => self.with_head(read),
+        }
+    }
+
+    /// Whether somebody learns of the answers, whatever becomes of the request.
+    pub(super) fn is_heard(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.is_heard())
     }
 
     /// Whether this can no longer become an exchange, so that capturing can stop.
@@ -158,18 +191,19 @@ impl Pending {
         *self.trailers.borrow_mut() = Some(trailers);
     }
 
-    /// A copy of the whole body to be sent, if the request has one.
-    pub(super) fn copied(&self) -> Option<Copied> {
-        let body = {
+    /// A copy of the whole body to be sent to a service, if the request has one.
+    pub(super) fn copied(&self, side: Side) -> Option<Copied> {
+        let own = self.own.as_ref().and_then(|own| own.body(side));
+        let body = own.cloned().unwrap_or_else(|| {
             let mut body = self.body.borrow_mut();
             body.seal();
             body.clone()
-        };
+        });
         let trailers: Option<HeaderMap> = self.trailers.borrow().clone();
         if body.is_empty() && trailers.is_none() {
             return None;
         }
-        let sized = self.with_head(RequestHead::is_sized);
+        let sized = self.with_head_of(side, RequestHead::is_sized);
         Some(Copied::new(body, trailers, sized))
     }
 
@@ -298,6 +332,7 @@ impl Pending {
                 let mut request = self.head.borrow().kept(self.body.take());
                 let trailers = self.trailers.take();
                 request.origin.trailers = trailers.as_ref().map(FieldLines::from);
+                request.origin.own = self.own.as_ref().and_then(|own| own.parts());
                 request
             },
             legacy,
@@ -348,6 +383,9 @@ impl Ask {
     /// Ends with a capture.
     pub(super) fn complete(mut self, capture: Capture) {
         self.open = false;
+        if let Some(own) = &self.pending.own {
+            own.hear(self.side, &capture);
+        }
         self.pending.keep(self.side, capture);
         self.pending.end(self.side, None);
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use http::Request as HttpRequest;
-use parity_schemas::exchange::{Capture, Omitted, Request};
+use parity_schemas::exchange::{Capture, Omitted, PerService, Request};
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -16,9 +16,22 @@ use std::sync::Arc;
 use crate::exchange::asker::{AskBody, Asker};
 use crate::exchange::head::RequestHead;
 use crate::exchange::intake::Intake;
+use crate::exchange::own::{Heard, Own};
 use crate::exchange::pending::{Ask, Pending};
 use crate::exchange::receive::{BodyAhead, receive};
 use crate::exchange::ticket::Ticket;
+
+/// A request of a recording, and how it is sent.
+pub(crate) struct Sending<'a> {
+    /// As it was recorded.
+    pub(crate) request: &'a Request,
+    /// The answer of the recording, if it stands for the legacy's.
+    pub(crate) answer: Option<Capture>,
+    /// What each service gets in its own form.
+    pub(crate) own: Option<Arc<PerService>>,
+    /// Who learns what the services answered.
+    pub(crate) heard: Option<Heard>,
+}
 
 /// Counts a recorded request as received, and sends it. `beside` is called with its ticket; what it returns is dropped when
 /// the request has ended.
@@ -27,10 +40,19 @@ use crate::exchange::ticket::Ticket;
 pub(crate) fn send_recorded<B: AskBody>(
     asker: &Rc<Asker<B>>,
     route: Arc<Route>,
-    request: &Request,
-    answer: Option<Capture>,
+    sending: Sending<'_>,
     beside: impl FnOnce(&Ticket) -> Box<dyn std::any::Any>,
 ) -> bool {
+    let Sending {
+        request,
+        answer,
+        own: parts,
+        heard,
+    } = sending;
+    let bodies = parts.as_ref().map_or(0, |parts| parts.bodies());
+    let Ok(own) = Own::new(request, parts, heard) else {
+        return false;
+    };
     let Some(head) = RequestHead::of(request) else {
         return false;
     };
@@ -54,7 +76,12 @@ pub(crate) fn send_recorded<B: AskBody>(
         return true;
     }
     let grpc = head.is_grpc();
-    let (legacy, candidate) = Pending::for_both(ticket, head, Timestamp::now());
+    let (legacy, candidate) = Pending::for_each(ticket, head, Timestamp::now(), own);
+    if !candidate.pending().charge(bodies) {
+        candidate.fail(Reason::ByteBudget);
+        legacy.abandon();
+        return true;
+    }
     if let Some(candidate) = with_body(candidate, request, grpc) {
         asker.start(candidate);
     }

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use parity_schemas::clients::ClientOutcome;
 use tokio::sync::{Notify, mpsc};
 
-use crate::exchange::send_recorded;
+use crate::exchange::{Sending, send_recorded};
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::worker::Worker;
-use crate::replay::{Pace, Recorded};
+use crate::replay::{Pace, Recorded, Substituting, Substitutions};
 
 /// How often it is looked whether there is room again.
 const LOOK: Duration = Duration::from_millis(5);
@@ -39,6 +39,8 @@ pub struct Replaying {
     pub concurrency: usize,
     /// Whether answers of the recording stand for the legacy's.
     pub recorded_answers: bool,
+    /// What stands in the place of recorded cookies and tokens.
+    pub substitutions: Substitutions,
     /// How many requests were received and have no outcome yet, those that are asked again included.
     pub open: Box<dyn Fn() -> u64 + Send>,
     /// What was done so far.
@@ -83,12 +85,14 @@ pub(crate) async fn run(worker: &Rc<Worker>, replaying: Replaying) {
         pace,
         concurrency,
         recorded_answers,
+        substitutions,
         open,
         progress,
     } = replaying;
     let flight = Rc::new(Flight {
         concurrency: concurrency.clamp(1, worker.generation().limits().in_flight),
         worker: Rc::clone(worker),
+        substituting: Substituting::new(substitutions, recorded_answers),
         count: Cell::new(0),
         sessions: RefCell::default(),
         waiting: Cell::new(0),
@@ -182,6 +186,7 @@ impl Outcomes {
 /// The requests in flight, and those that wait.
 struct Flight {
     worker: Rc<Worker>,
+    substituting: Rc<Substituting>,
     concurrency: usize,
     /// Requests in flight.
     count: Cell<usize>,
@@ -231,6 +236,8 @@ impl Flight {
 
     fn send(self: &Rc<Self>, recorded: Recorded) {
         self.held.set(self.held.get() - recorded.held());
+        let own = self.substituting.own(&recorded);
+        let heard = self.substituting.heard(&recorded);
         let Recorded {
             session,
             request,
@@ -245,7 +252,13 @@ impl Flight {
         };
         let generation = self.worker.generation();
         let route = generation.route(&request.method, request.path());
-        let sent = send_recorded(generation.asker(), route, &request, answer, |ticket| {
+        let sending = Sending {
+            request: &request,
+            answer,
+            own,
+            heard,
+        };
+        let sent = send_recorded(generation.asker(), route, sending, |ticket| {
             place.was_sent.set(true);
             self.progress.sent.fetch_add(1, Ordering::Relaxed);
             ClientTicket::beside(ticket).end(ClientOutcome::Replayed);

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, COOKIE, EXPECT, HOST, TRANSFER_ENCODING};
 use http::uri::{PathAndQuery, Uri};
 use http::{HeaderName, HeaderValue, Method, Version};
 use parity_schemas::exchange::{Capture, Client, Origin, Request};
@@ -34,8 +34,8 @@ pub struct Recorded {
     pub request: Request,
     /// What the service of then answered, if that was recorded whole.
     pub answer: Option<Capture>,
-    /// What of the request the recording hides. Hidden header fields are not in it; anything else has a keyed hash in its place.
-    pub hidden: Box<[String]>,
+    /// The names of the parts that the recording hides, in whose place there is a keyed hash.
+    pub hidden: Box<[Box<str>]>,
 }
 
 impl Recorded {
@@ -43,7 +43,12 @@ impl Recorded {
     pub(crate) fn held(&self) -> usize {
         let answer = self.answer.as_ref();
         let answer = answer.map_or(0, |answer| answer.fields_held() + answer.body.len());
-        size_of::<Self>() + self.request.head_held() + self.request.body.len() + answer
+        let hidden: usize = self
+            .hidden
+            .iter()
+            .map(|name| size_of_val(name) + name.len())
+            .sum();
+        size_of::<Self>() + self.request.head_held() + self.request.body.len() + answer + hidden
     }
 }
 
@@ -216,6 +221,42 @@ pub(super) fn fields<'a>(
         fields.push(name, value.as_bytes());
     }
     Ok(fields)
+}
+
+/// How a keyed hash begins.
+const HASH: &str = "hmac:";
+
+/// The fields without what a recording hides in them, by the names of the parts; `None` if they have nothing of that. A keyed hash is
+/// no value of a field: without it a service sees that there is none.
+pub(super) fn without_hidden(fields: &FieldLines, hidden: &[Box<str>]) -> Option<FieldLines> {
+    let is_hidden = |name: &HeaderName| {
+        let mut names = hidden
+            .iter()
+            .filter_map(|part| part.strip_prefix("header/"));
+        names.any(|part| {
+            let field = part.split('/').next().unwrap_or_default();
+            field.eq_ignore_ascii_case(name.as_str())
+        })
+    };
+    let has_hash = |value: &str| value.contains(HASH);
+    let mut kept = FieldLines::default();
+    let mut changes = false;
+    for (name, value) in fields.iter() {
+        let text = value.lossy();
+        if !(is_hidden(name) && has_hash(&text)) {
+            kept.push(name.clone(), value.as_bytes());
+            continue;
+        }
+        changes = true;
+        if *name == COOKIE {
+            let pairs = text.split(';').map(str::trim);
+            let pairs: Vec<&str> = pairs.filter(|pair| !has_hash(pair)).collect();
+            if !pairs.is_empty() {
+                kept.push(name.clone(), pairs.join("; ").as_bytes());
+            }
+        }
+    }
+    changes.then_some(kept)
 }
 
 /// The fields with the framing of the body that is there.

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use parity_mirror::replay::{Pace, Recorded};
+use parity_mirror::replay::{Pace, Recorded, Substitutions};
 use parity_mirror::{Mirror, Observer, Progress, Receipt, Replaying, RunError};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
@@ -55,6 +55,7 @@ impl Asking {
                 pace: Pace::Fast,
                 concurrency: 1,
                 recorded_answers: true,
+                substitutions: Substitutions::none(),
                 open: Box::new(|| 0),
                 progress: Arc::clone(&progress),
             },

@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 const TOLD: u64 = 20;
 /// Hidden parts that are told by name: a service has not many more.
 const HIDDEN: usize = 100;
+/// The session of requests that the recording gives none.
+const ONE_SESSION: &str = "one";
 /// Takes requests for every host.
 const ANY: &str = "any";
 
@@ -25,6 +27,8 @@ pub(super) struct Wanted {
     pub(super) format: Option<Format>,
     pub(super) hosts: Vec<String>,
     pub(super) limit: Option<NonZeroU64>,
+    /// Whether requests without a session are of one.
+    pub(super) one_session: bool,
 }
 
 /// Names of hidden parts, with their numbers.
@@ -33,18 +37,18 @@ pub(super) type Parts = BTreeMap<String, u64>;
 /// What was read so far.
 #[derive(Default)]
 pub(super) struct Read {
-    requests: AtomicU64,
+    pub(super) requests: AtomicU64,
     unreadable: AtomicU64,
     other_hosts: AtomicU64,
     /// The host whose requests are taken, if that was found out.
     host: Mutex<Option<String>>,
-    /// Parts that the recording hides, of requests and of answers, with the number of those that were taken.
-    hidden: Mutex<[Parts; 2]>,
+    /// Parts of answers that the recording hides, with the number of those that were taken.
+    hidden: Mutex<Parts>,
     /// Bytes of the recordings, if all are files, and how many were read.
     pub(super) total: AtomicU64,
     pub(super) bytes: AtomicU64,
     /// All that is wanted was read and taken.
-    is_complete: AtomicBool,
+    pub(super) is_complete: AtomicBool,
 }
 
 /// What was read in the end.
@@ -52,8 +56,8 @@ pub(super) struct Found {
     pub(super) unreadable: u64,
     pub(super) other_hosts: u64,
     pub(super) host: Option<String>,
-    /// Of requests, and of answers.
-    pub(super) hidden: [Parts; 2],
+    /// Of answers.
+    pub(super) hidden: Parts,
 }
 
 /// The running thread.
@@ -123,25 +127,23 @@ impl Reading {
     }
 }
 
-/// Counts what is hidden of a request and of its answer.
+/// Counts what is hidden of an answer.
 fn count_hidden(recorded: &Recorded, read: &Read) {
     let of_answer = recorded
         .answer
         .as_ref()
         .and_then(|answer| answer.hidden.as_deref());
     let of_answer = of_answer.unwrap_or_default();
-    if recorded.hidden.is_empty() && of_answer.is_empty() {
+    if of_answer.is_empty() {
         return;
     }
-    let mut hidden = locked(&read.hidden);
-    for (parts, names) in hidden.iter_mut().zip([&*recorded.hidden, of_answer]) {
-        for name in names {
-            let has_room = parts.len() < HIDDEN;
-            match parts.get_mut(name) {
-                Some(count) => *count += 1,
-                None if has_room => drop(parts.insert(name.clone(), 1)),
-                None => {}
-            }
+    let mut parts = locked(&read.hidden);
+    for name in of_answer {
+        let has_room = parts.len() < HIDDEN;
+        match parts.get_mut(name) {
+            Some(count) => *count += 1,
+            None if has_room => drop(parts.insert(name.clone(), 1)),
+            None => {}
         }
     }
 }
@@ -171,7 +173,7 @@ fn read_all(
             let now = position.load(Ordering::Relaxed);
             read.bytes.fetch_add(now - before, Ordering::Relaxed);
             before = now;
-            let recorded = match item {
+            let mut recorded = match item {
                 Ok(recorded) => recorded,
                 Err(SourceError(unreadable)) => {
                     let count = add(&read.unreadable);
@@ -195,6 +197,9 @@ fn read_all(
                 }
             }
             count_hidden(&recorded, read);
+            if wanted.one_session {
+                recorded.session.get_or_insert_with(|| ONE_SESSION.into());
+            }
             // Fails when the replay has ended before the recording.
             if sender.blocking_send(recorded).is_err() {
                 return false;

@@ -7,18 +7,19 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use parity_dashboards::question::Question;
 use parity_dashboards::terminal::{self, plural};
-use parity_mirror::replay::{Format, Pace, Recorded};
+use parity_mirror::replay::{Format, Pace, Recorded, Substituted};
 use parity_mirror::{Progress, Replaying};
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use parity_sink::Selection;
 use tokio::sync::mpsc;
 
-use super::progress::{self, Telling};
+use super::progress::{self, Telling, Told};
 use super::reading::{Reading, Wanted};
+use super::substituting;
 use crate::cli::SendingArgs;
 use crate::config::settings::{Setting, mirror, recheck};
-use crate::config::{Layers, MirrorSettings};
+use crate::config::{Layers, MirrorSettings, Substitute};
 use crate::process::instance::Instance;
 
 /// Requests that were read and are not sent yet: enough that reading never keeps sending waiting, and few because each may be
@@ -50,6 +51,8 @@ pub(in crate::commands) struct Sending {
     telling: Telling,
     /// Whether the answers of the recording were compared.
     recorded_answers: bool,
+    substitutes: Vec<Substitute>,
+    substituted: Arc<Substituted>,
 }
 
 /// What came of it.
@@ -73,6 +76,7 @@ impl Opened {
                 format: format.or_else(|| args.format.clone()),
                 hosts: args.hosts.clone(),
                 limit: args.limit,
+                one_session: args.one_session,
             },
             sender,
         )?;
@@ -85,6 +89,9 @@ impl Opened {
         settings: &MirrorSettings,
         args: &SendingArgs,
     ) -> Result<(Instance, Sending)> {
+        let mut settings = settings.clone();
+        let substitutions = substituting::substitutions(&mut settings, args)?;
+        let substituted = Arc::clone(&substitutions.done);
         let progress = Arc::<Progress>::default();
         let begun = Instant::now();
         let replaying = Replaying {
@@ -92,17 +99,26 @@ impl Opened {
             pace: pace(args),
             concurrency: args.concurrency.get(),
             recorded_answers: args.recorded_answers,
+            substitutions,
             open: Box::new(|| 0),
             progress: Arc::clone(&progress),
         };
-        let instance = Instance::replay(settings, replaying)?;
-        let telling = Telling::start(self.reading.read(), Arc::clone(&progress), begun)?;
+        let instance = Instance::replay(&settings, replaying)?;
+        let telling = Telling::start(Told {
+            read: self.reading.read(),
+            progress: Arc::clone(&progress),
+            book: instance.book(),
+            limit: args.limit,
+            begun,
+        })?;
         let sending = Sending {
             reading: self.reading,
             progress,
             begun,
             telling,
             recorded_answers: args.recorded_answers,
+            substitutes: settings.substitutes,
+            substituted,
         };
         Ok((instance, sending))
     }
@@ -113,13 +129,15 @@ impl Sending {
     pub(in crate::commands) fn finish(self, interrupted: bool) -> Result<Sent> {
         drop(self.telling);
         let read = self.reading.finish(interrupted)?;
-        for line in progress::summary(
+        let summary = progress::summary(
             &read,
             &self.progress,
             self.begun.elapsed(),
             self.recorded_answers,
-        ) {
-            terminal::note(&visible(&line));
+        );
+        let put = substituting::summary(&self.substitutes, &self.substituted);
+        for line in summary.iter().chain(&put) {
+            terminal::note(&visible(line));
         }
         Ok(Sent {
             unreadable: read.unreadable,

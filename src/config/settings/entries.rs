@@ -1,4 +1,4 @@
-//! The keys of a `[[route]]` and of a `[[known]]`, and those of a `[[rule]]` in the same form, for whoever describes the file.
+//! The keys of a `[[route]]`, of a `[[known]]` and of a `[[substitute]]`, and those of a `[[rule]]` in the same form, for whoever describes the file.
 
 use parity_comparator::rules::config;
 
@@ -167,6 +167,53 @@ pub(crate) mod known {
     fn words<T: Copy>(all: &[T], word: impl Fn(T) -> &'static str) -> Vec<&'static str> {
         all.iter().map(|one| word(*one)).collect()
     }
+}
+
+/// Keys of a `[[substitute]]`.
+pub(crate) mod substitute {
+    use super::{EntryKey, Kind, key};
+
+    /// The words of `service`.
+    pub(crate) const LEGACY: &str = "legacy";
+    pub(crate) const CANDIDATE: &str = "candidate";
+
+    pub(crate) static PUT: EntryKey = key(
+        "put",
+        "Where `parity replay` puts the value in requests: header:NAME, cookie:NAME, query:NAME, form:NAME, or body:/POINTER of JSON",
+    )
+    .required();
+    pub(crate) static FROM: EntryKey = key(
+        "from",
+        "METHOD /path of the requests whose answers have the value; each service gets what it gave out itself, later in the session",
+    );
+    pub(crate) static TAKE: EntryKey = key(
+        "take",
+        "Where the value stands in those answers: header:NAME, cookie:NAME or body:/POINTER of JSON",
+    );
+    pub(crate) static FILE: EntryKey = key(
+        "file",
+        "In the place of `from` and `take`: a file with the value, whose line end does not belong to it",
+    )
+    .kind(Kind::Path);
+    pub(crate) static ENV: EntryKey = key(
+        "env",
+        "In the place of `from` and `take`: the environment variable with the value",
+    );
+    pub(crate) static AS: EntryKey = key(
+        "as",
+        "What is put there, with `{}` for the value, such as `Bearer {}` [default: {}]",
+    );
+    pub(crate) static TO: EntryKey = key(
+        "to",
+        "METHOD /path of the requests that get it, also where the recording has no such part [default: all that have one]",
+    )
+    .kind(Kind::List);
+    pub(crate) static SERVICE: EntryKey =
+        key("service", "Only requests to this service [default: both]")
+            .words(|| vec![LEGACY, CANDIDATE]);
+
+    /// All of them, in the order in which they are described.
+    pub(crate) static ALL: &[&EntryKey] = &[&PUT, &FROM, &TAKE, &FILE, &ENV, &AS, &TO, &SERVICE];
 }
 
 /// Keys of a `[[rule]]`, which the comparator declares.

@@ -202,8 +202,13 @@ impl<R: BufRead> GoReplay<R> {
         waiting.is_answered = true;
         if let Ok(recorded) = &mut waiting.what {
             let answer = http1::answer(message, &recorded.request.method);
+            // GoReplay writes no latency of its own captures, but when each message began.
+            let begun = recorded.time.map_or(0, Timestamp::as_micros);
+            let between = (header.nanos / 1_000).saturating_sub(begun).max(0);
+            let latency = header.latency.filter(|latency| !latency.is_zero());
+            let latency = latency.unwrap_or(Duration::from_micros(between as u64));
             recorded.answer = answer.map(|mut answer: Capture| {
-                answer.elapsed = believed(header.latency.unwrap_or_default());
+                answer.elapsed = believed(latency);
                 answer.head_elapsed = answer.elapsed;
                 answer
             });

@@ -24,9 +24,6 @@ use super::elements::Elements;
 use super::{MAX_RECORD, SourceError, Where};
 use crate::replay::recorded::{Pieces, Recorded, Why, believed, fields, not_json};
 
-/// The name of the only session.
-const SESSION: &str = "har";
-
 /// Whether a text begins as such a file does: `log` is among the first names.
 pub(super) fn is_one(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
@@ -166,6 +163,8 @@ impl<R: BufRead> Har<R> {
             _ => match entry(&self.text) {
                 Ok(mut recorded) => {
                     recorded.place = self.of.place(element.line);
+                    // A browser's file is one session.
+                    recorded.session = Some(recorded.place.file.to_string_lossy().into());
                     return Some(Ok(recorded));
                 }
                 Err(why) => why,
@@ -201,7 +200,7 @@ fn entry(text: &[u8]) -> Result<Recorded, Why> {
     Ok(Recorded {
         place: Where::default().place(0),
         time: time.and_then(|time| time.parse::<Timestamp>().ok()),
-        session: Some(SESSION.into()),
+        session: None,
         host,
         request,
         answer,

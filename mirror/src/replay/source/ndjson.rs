@@ -112,26 +112,20 @@ fn line(text: &[u8]) -> Result<Recorded, Why> {
 }
 
 fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
-    let is_hidden = |name: &str| {
-        let mut hidden = line.hidden.iter();
-        hidden.any(|hidden| {
-            hidden
-                .strip_prefix("header/")
-                .is_some_and(|hidden| is_field(hidden, name))
-        })
-    };
-    // A keyed hash is no value of a field: without it a service sees that there is none.
-    let headers = line.headers.iter().filter(|(name, _)| !is_hidden(name));
     let (request, host) = Pieces {
         method: line.method.as_bytes(),
         target: line.url.as_bytes(),
-        headers: headers
+        headers: line
+            .headers
+            .iter()
             .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
             .collect(),
         body: body(&line.body)?,
         client: None,
     }
     .request()?;
+    // A hash names no host.
+    let host = host.filter(|_| !line.hidden.iter().any(|name| name == "header/host"));
     let answer = line.response.as_ref();
     let answer = answer
         .filter(|answer| answer.body.left_out.is_none())
@@ -144,14 +138,8 @@ fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
         host,
         request,
         answer,
-        hidden: line.hidden.into(),
+        hidden: line.hidden.into_iter().map(Into::into).collect(),
     })
-}
-
-/// Whether the name of a hidden part, behind `header/`, is that of a field or of a part of it.
-fn is_field(hidden: &str, name: &str) -> bool {
-    let field = hidden.split('/').next().unwrap_or_default();
-    field.eq_ignore_ascii_case(name)
 }
 
 /// Whether a body is announced and not there: it was not recorded.

@@ -31,7 +31,7 @@ fn told(recorded: &Recorded) -> String {
         host,
         request,
         answer,
-        ..
+        hidden,
     } = recorded;
     let lines = |fields: &FieldLines| {
         let line =
@@ -48,6 +48,7 @@ fn told(recorded: &Recorded) -> String {
     add("session", session.as_deref().map(str::to_owned));
     add("time", time.map(|time| time.to_string()));
     add("headers", Some(format!("[{}]", lines(&request.headers))));
+    add("hidden", Some(hidden.join(",")));
     add(
         "body",
         Some(String::from_utf8_lossy(&request.body.contiguous()).into_owned()),
@@ -102,6 +103,13 @@ fn goreplay_requests_come_in_their_order_with_their_answers() {
             "43: GET /3?x=y host=a time=2023-11-14T22:13:20.000004Z headers=[host: a]",
         ]
     );
+    // Its own captures have no latency, but the time of the answer.
+    let answered = gor(&[
+        ("1 aa 1700000000000001000 0", &get("/1")),
+        ("2 aa 1700000000007002000 0", "HTTP/1.1 204 No\r\n\r\n"),
+    ]);
+    let told = read(answered).concat();
+    assert!(told.ends_with("answer=204 []  7001"), "{told}");
     // Packed, and cut off in the middle.
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).expect("memory");
@@ -164,9 +172,9 @@ fn har_entries_come_in_the_order_of_their_times() {
         "r:9: its body is not in the recording: `postData.params` of multipart/form-data do not tell its bytes",
         "r:10: not an entry of HAR: a member is missing or has another type, at column 30",
         "r:11: not a path or a URL",
-        "6: GET / host=b session=har time=2026-11-24T02:00:01.000000Z headers=[host: b]",
-        "7: POST /f host=b session=har headers=[host: b, content-length: 15] body=a+b=c%20d%26&e=",
-        "2: POST /p?q=1 host=a.example session=har time=2026-11-24T02:00:02.500000Z headers=[content-type: text/plain, host: A.example, content-length: 3] body=hé answer=200 [x: y] ok 1500",
+        "6: GET / host=b session=r time=2026-11-24T02:00:01.000000Z headers=[host: b]",
+        "7: POST /f host=b session=r headers=[host: b, content-length: 15] body=a+b=c%20d%26&e=",
+        "2: POST /p?q=1 host=a.example session=r time=2026-11-24T02:00:02.500000Z headers=[content-type: text/plain, host: A.example, content-length: 3] body=hé answer=200 [x: y] ok 1500",
     ];
     assert_eq!(read(text), expected);
     assert_eq!(read(format!("\u{feff}{text}")), expected);
@@ -240,7 +248,7 @@ fn ndjson_is_ours_or_of_vegeta() {
     assert_eq!(
         read(&*text),
         [
-            "1: PUT /a?b host=h session=s time=2026-11-24T03:00:00.000000Z headers=[host: h, x: 1, x: 2, content-length: 1] body=t answer=200 [a: b] \0\u{fffd} 7",
+            "1: PUT /a?b host=h session=s time=2026-11-24T03:00:00.000000Z headers=[host: h, x: 1, x: 2, content-length: 1] hidden=header/y body=t answer=200 [a: b] \0\u{fffd} 7",
             &format!("3: {of_vegeta}"),
             "r:4: this is `parity.exchange/v2`, which a later parity wrote; this one reads `parity.exchange/v1`",
             "r:5: its `schema` is not that of recordings",
