@@ -5,7 +5,7 @@ use std::process::Stdio;
 use super::readers::{html, junit};
 use super::{file, written};
 use crate::support::process::Place;
-use crate::support::service::{Answer, Service};
+use crate::support::service::{Answer, Request, Service};
 
 /// What becomes markup, an order to a job, or a broken document, if it is not stopped.
 const HOSTILE: [&str; 12] = [
@@ -35,31 +35,33 @@ const PATHS: [&str; 6] = [
     "/a&b<c>\"d'",
 ];
 
+/// What a service says: the texts as names and values, as text, and a value of a megabyte.
+fn answer(of: &'static str) -> impl Fn(&Request) -> Answer + Send + Sync + 'static {
+    move |request: &Request| {
+        let at: usize = request
+            .target
+            .rsplit('=')
+            .next()
+            .and_then(|at| at.parse().ok())
+            .unwrap_or(0);
+        if request.target.starts_with("/long") {
+            // A megabyte in one value.
+            return Answer::json(format!("{{\"v\":\"{}\"}}", of.repeat(1_000_000)));
+        }
+        if at >= HOSTILE.len() {
+            let text = HOSTILE[at % HOSTILE.len()];
+            return Answer::new(200, format!("{of}\n{text}\n{text}"))
+                .header("content-type", "text/plain; charset=utf-8");
+        }
+        let text = serde_json::to_string(&format!("{of} {}", HOSTILE[at])).expect("a text");
+        let name = serde_json::to_string(HOSTILE[at]).expect("a text");
+        Answer::json(format!("{{{name}: {text}, {text}: 1, \"v\": {text}}}"))
+    }
+}
+
 #[test]
 fn hostile_traffic_is_text_in_each_file_and_in_what_is_printed() {
     let place = Place::new();
-    let answer = |of: &'static str| {
-        move |request: &crate::support::service::Request| {
-            let at: usize = request
-                .target
-                .rsplit('=')
-                .next()
-                .and_then(|at| at.parse().ok())
-                .unwrap_or(0);
-            if request.target.starts_with("/long") {
-                // A megabyte in one value.
-                return Answer::json(format!("{{\"v\":\"{}\"}}", of.repeat(1_000_000)));
-            }
-            if at >= HOSTILE.len() {
-                let text = HOSTILE[at % HOSTILE.len()];
-                return Answer::new(200, format!("{of}\n{text}\n{text}"))
-                    .header("content-type", "text/plain; charset=utf-8");
-            }
-            let text = serde_json::to_string(&format!("{of} {}", HOSTILE[at])).expect("a text");
-            let name = serde_json::to_string(HOSTILE[at]).expect("a text");
-            Answer::json(format!("{{{name}: {text}, {text}: 1, \"v\": {text}}}"))
-        }
-    };
     let (legacy, candidate) = (Service::start(answer("a")), Service::start(answer("b")));
     let config = HOSTILE
         .iter()
