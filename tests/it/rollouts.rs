@@ -25,12 +25,16 @@ const VERSION: &str = "1.7.0";
 /// Equal answers that prove 0.1 % at 95 %, however often the gate is asked, and some more.
 const ENOUGH: usize = 4_000;
 
-/// Arguments of a mirror as the files expect it; more may follow.
-fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = vec!["--admin-token-file", "token", "--migration", "payments"];
-    arguments.extend(["--candidate-version", VERSION]);
-    arguments.extend(more);
-    arguments
+/// Arguments of a mirror as the files expect it.
+fn arguments() -> [&'static str; 6] {
+    [
+        "--admin-token-file",
+        "token",
+        "--migration",
+        "payments",
+        "--candidate-version",
+        VERSION,
+    ]
 }
 
 fn place() -> Place {
@@ -73,7 +77,7 @@ fn undecided(hooks: &[Hook; 3]) -> bool {
 fn controllers_go_on_with_a_pass_and_with_nothing_else() {
     let place = place();
     let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":1}"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments(&[]));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments());
     let (template, canary) = (template(), canary());
 
     // Nothing is recorded yet, which is no error.
@@ -118,7 +122,7 @@ fn controllers_go_on_with_a_pass_and_with_nothing_else() {
 fn controllers_abort_and_roll_back_on_a_proven_fail() {
     let place = place();
     let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments(&[]));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments());
     send(&mirror, 40);
     let (template, canary) = (template(), canary());
     let (value, phase) = wait_for("a store", || {
@@ -191,7 +195,7 @@ fn the_series_say_pass_only_of_a_pass_of_this_build() {
             "{\"a\":1}"
         })
     });
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments(&[]));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments());
     let canary = canary();
     let scrape = || {
         let bearer = format!("Bearer {TOKEN}");

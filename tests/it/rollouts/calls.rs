@@ -131,7 +131,7 @@ fn a_call_that_is_not_understood_is_no_yes_and_tells_no_token() {
     let place = place();
     // Each of the two would say yes to a call that is understood.
     for (passes, path) in [(true, CONFIRM), (false, ROLL_BACK)] {
-        let (mirror, _kept) = proven(&place, passes, &[]);
+        let (mirror, _kept) = proven(&place, passes);
         let port = mirror.admin;
         Case::new(200, ": ", body(TOKEN, "")).send(port, path);
         for case in unknown().iter().chain(&wrong()) {

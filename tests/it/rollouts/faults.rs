@@ -12,14 +12,10 @@ use crate::support::service::Service;
 use crate::support::{Stop, client, wait_for};
 
 /// A mirror whose record proves a pass, or a fail.
-pub(super) fn proven<'a>(
-    place: &'a Place,
-    passes: bool,
-    more: &[&str],
-) -> (Mirror<'a>, [Service; 2]) {
+pub(super) fn proven(place: &Place, passes: bool) -> (Mirror<'_>, [Service; 2]) {
     let services =
         [1, if passes { 1 } else { 2 }].map(|a| Service::json(&format!("{{\"a\":{a}}}")));
-    let mirror = place.mirror(&services[0].url(), &services[1].url(), &arguments(more));
+    let mirror = place.mirror(&services[0].url(), &services[1].url(), &arguments());
     send(&mirror, if passes { ENOUGH } else { 40 });
     wait_for("a store", || {
         let measured = template().measure(mirror.admin);
@@ -31,7 +27,7 @@ pub(super) fn proven<'a>(
 #[test]
 fn a_wrong_token_is_an_error_to_argo_and_no_yes_to_flagger() {
     let place = place();
-    let (failing, _kept) = proven(&place, false, &[]);
+    let (failing, _kept) = proven(&place, false);
     let wrong = super::Template::with(&[("candidate-version", VERSION), ("token", "wrong")]);
     let (value, phase) = wrong.measure(failing.admin);
     assert_eq!(phase, Phase::Error, "{value}");
@@ -53,7 +49,7 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
         let port = free.local_addr().expect("bound");
         drop(free);
         let admin = port.to_string();
-        let (mut mirror, services) = proven(&place, passes, &[]);
+        let (mut mirror, services) = proven(&place, passes);
         let over = AtomicBool::new(false);
         let (mirror, asked) = std::thread::scope(|scope| {
             let _stop = Stop(&over);
@@ -91,7 +87,7 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
                     "--admin",
                     &admin,
                 ]);
-                command.args(arguments(&[])).env("PARITY_INSTANCE", "test");
+                command.args(arguments()).env("PARITY_INSTANCE", "test");
                 mirror = place.start(&mut command);
                 mirror.address = mirror.announced("listening on http://");
                 mirror.admin = mirror.announced("admin port on http://");
@@ -112,7 +108,7 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
 #[test]
 fn a_crowd_of_controllers_is_answered_in_time() {
     let place = place();
-    let (mirror, _kept) = proven(&place, true, &[]);
+    let (mirror, _kept) = proven(&place, true);
     let port = mirror.admin;
     let ids: BTreeSet<String> = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..24)

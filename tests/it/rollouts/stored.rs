@@ -27,7 +27,7 @@ fn stored(mirror: &Mirror<'_>) -> Vec<String> {
 fn a_decision_is_stored_when_that_is_asked_for_and_not_too_often() {
     let place = place();
     let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments(&[]));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &arguments());
     send(&mirror, 40);
     wait_for("a store", || {
         (template().measure(mirror.admin).1 != Phase::Error).then_some(())
