@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use parity_comparator::redact::Redactor;
 use parity_mirror::{LiveRequest, Recorder};
 use parity_schemas::exchange::ByteBudget;
@@ -36,6 +36,8 @@ const QUEUE: usize = 4_096;
 const QUEUE_BYTES: usize = 32 << 20;
 /// How much longer than everything before it the end of a recording may take: to write what waits.
 pub(crate) const LAST_LINES: Duration = Duration::from_secs(2);
+/// How much of that is for what was gathered, once what waits is given up.
+const LAST_BATCH: Duration = Duration::from_secs(1);
 
 /// A request on its way to the file, and what hides its secrets.
 struct Waiting {
@@ -46,6 +48,8 @@ struct Waiting {
 /// A recording that is made.
 pub(crate) struct Recording {
     sender: Option<Sender<Waiting>>,
+    /// The other end of the queue, for what waits when the time is over.
+    left: Receiver<Waiting>,
     budget: ByteBudget,
     answers: bool,
     counts: Arc<Counts>,
@@ -73,6 +77,7 @@ impl Recording {
         let (sender, waiting) = bounded(QUEUE);
         let (alive, ended) = bounded(0);
         let over = Arc::<AtomicBool>::default();
+        let left = waiting.clone();
         let mut writing = Writing {
             waiting,
             output,
@@ -89,6 +94,7 @@ impl Recording {
             .context("cannot start the thread that records")?;
         Ok(Self {
             sender: Some(sender),
+            left,
             budget: ByteBudget::new(QUEUE_BYTES),
             answers,
             counts,
@@ -124,7 +130,13 @@ impl Recording {
     pub(crate) fn finish(mut self, until: Instant) {
         self.end();
         // Nothing is ever sent: it is disconnected when the thread has ended.
-        let _ended = self.ended.recv_deadline(until);
+        let for_all = until.checked_sub(LAST_BATCH).unwrap_or(until);
+        if self.ended.recv_deadline(for_all) == Err(RecvTimeoutError::Timeout) {
+            while self.left.try_recv().is_ok() {
+                self.counts.dropped.queue_full.inc();
+            }
+            let _ended = self.ended.recv_deadline(until);
+        }
         if !self.thread.is_finished() && self.ended.try_recv().is_err_and(|error| error.is_empty())
         {
             tracing::error!(

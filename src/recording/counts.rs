@@ -149,7 +149,7 @@ impl Counts {
         for (reason, counter) in self.dropped.all() {
             if counter.get() > 0 {
                 let why = match reason {
-                    "queue_full" => "the disk did not keep up",
+                    "queue_full" => "writing did not keep up",
                     "no_room" => "those under way held too much memory",
                     "disk" => "the file could not be written to",
                     _ => "an error of this program; the log has it",

@@ -43,6 +43,7 @@ fn files_are_rotated_and_few_and_each_can_be_read() {
             );
             assert_eq!(connection.answer("POST").expect("answered").status, 200);
         }
+        written(&mirror, 3_000);
         let (code, log) = mirror.stop();
         assert_eq!(code, 0, "{log}");
         let kept = files(&place, file.split('.').next().expect("a name"));
