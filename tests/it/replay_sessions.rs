@@ -1,6 +1,7 @@
 //! Sessions and tokens of a replay: each service gets what it gave out itself, and nobody else learns of it.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -169,10 +170,12 @@ fn each_service_gets_the_token_and_the_cookie_that_it_gave_out() {
     for (what, bytes) in &left {
         let found = String::from_utf8_lossy(bytes);
         for secret in ["ZqlegacyXw", "ZqcandidateXw"] {
-            let at = found
-                .find(secret)
-                .map(|at| found[..at].chars().rev().take(80).collect::<String>());
-            assert!(at.is_none(), "{what} has {secret} behind {at:?}, reversed");
+            let before = found.split_once(secret).map(|(before, _)| before);
+            let end = before.map(|before| before.chars().rev().take(80).collect::<String>());
+            assert!(
+                end.is_none(),
+                "{what} has {secret} behind {end:?}, reversed"
+            );
         }
     }
 }
@@ -217,7 +220,7 @@ fn without_a_rule_the_old_ones_are_sent_and_with_recorded_answers_the_candidate_
             json!([["content-type", "application/json"]])
         };
         line["response"] = json!({"status": 200, "headers": headers, "body": body.to_string()});
-        lines += &format!("{line}\n");
+        writeln!(lines, "{line}").expect("memory");
     }
     place.write("r.ndjson", lines);
     let url = candidate.url();
