@@ -22,15 +22,13 @@ use parity_sink::write::Retention;
 use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
-use super::problem::{Origin, Problem, Problems, read_named_file};
+use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
 use super::recording::RecordingSettings;
 use super::settings::{
     self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
 use super::substitutes::Substitute;
 
-/// A key or a token is one line; a larger file is another one.
-pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// An HMAC key shorter than this can be guessed.
 const MIN_KEY_BYTES: usize = 16;
 /// Shorter admin tokens can be guessed over the network.

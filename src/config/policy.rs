@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use http::header::{HeaderName, HeaderValue};
 use parity_mirror::{Forwarding, Limits, Policy, Sampling, ServerTls, Target};
 
-use super::needs::MAX_SECRET_BYTES;
-use super::problem::{Origin, Problem, read_named_file};
+use super::problem::{MAX_SECRET_BYTES, Origin, Problem, read_named_file};
 use super::settings::{One, Side, candidate, forwarding, legacy, limits, mirror};
 use super::value::services;
 use super::{Layers, MAX_FILE_BYTES};

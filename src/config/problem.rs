@@ -149,6 +149,9 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
     )
 }
 
+/// A key or a token is one line; a larger file is another one.
+pub(crate) const MAX_SECRET_BYTES: u64 = 64 << 10;
+
 /// Reads a file that a setting names, up to a limit. A problem stands where the name was given.
 pub(crate) fn read_named_file(
     path: &PathBuf,

@@ -12,8 +12,7 @@ use parity_schemas::visible::visible;
 
 use super::Layers;
 use super::file::TableEntry;
-use super::needs::MAX_SECRET_BYTES;
-use super::problem::{Origin, Problem, read_named_file};
+use super::problem::{MAX_SECRET_BYTES, Origin, Problem, read_named_file};
 use super::settings::entries::{EntryKey, substitute};
 
 /// What stands for the value in `as`.

@@ -75,6 +75,10 @@ fn endless(out: &mut dyn Write, bytes: usize) -> std::io::Result<()> {
 type Writes = fn(&mut dyn Write, usize) -> std::io::Result<()>;
 
 #[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "the memory is what a person asks for with a longer recording"
+)]
 fn a_recording_larger_than_the_memory_is_streamed() {
     let asked = std::env::var("PARITY_TEST_STREAM_MIB").ok();
     let mebibytes = asked.map_or(MEBIBYTES, |text| text.parse().expect("a number"));

@@ -244,7 +244,10 @@ impl Substituting {
             let known = session.and_then(|session| sessions.of(session, *side));
             if let Some(known) = known
                 && self.cookies != Cookies::Off
-                && known.jar.put(&mut draft, request.path(), self.cookies)
+                && let Some(line) = known
+                    .jar
+                    .line(&request.headers, request.path(), self.cookies)
+                && draft.set_header(&http::header::COOKIE, &line).is_some()
             {
                 add(&self.done.cookies);
                 shown.push("header/cookie".to_owned());
@@ -382,7 +385,7 @@ impl Substitution {
     /// Whether a request gets it.
     fn wants(&self, request: &Request) -> bool {
         if self.to.is_empty() {
-            return self.put.is_in(request);
+            return Draft::of(request).has(&self.put);
         }
         let path = request.path();
         self.to.iter().any(|to| to.matches(&request.method, path))

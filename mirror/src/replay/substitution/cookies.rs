@@ -6,9 +6,7 @@ use std::str::FromStr;
 
 use http::header::{COOKIE, SET_COOKIE};
 use jiff::Timestamp;
-use parity_schemas::fields::FieldLines;
-
-use super::draft::Draft;
+use parity_schemas::fields::{FieldLines, FieldValue};
 
 /// Cookies of one service in one session: as many as browsers keep of a host.
 const MAX_COOKIES: usize = 64;
@@ -109,17 +107,22 @@ impl Jar {
         }
     }
 
-    /// Puts them into a request; says whether that changed it.
-    pub(super) fn put(&self, draft: &mut Draft<'_>, path: &str, cookies: Cookies) -> bool {
+    /// The cookies of a request with these fields, once the service's own are among them; `None` if that changes nothing.
+    pub(super) fn line(
+        &self,
+        headers: &FieldLines,
+        path: &str,
+        cookies: Cookies,
+    ) -> Option<String> {
         let here = |cookie: &&Cookie| covers(&cookie.path, path);
         // Of one name, that of the longest path comes first.
         let mut all: Vec<_> = self.0.iter().filter(here).collect();
         all.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        let has_any = draft.headers().contains(&COOKIE);
+        let has_any = headers.contains(&COOKIE);
         if all.is_empty() || !(has_any || cookies == Cookies::All) {
-            return false;
+            return None;
         }
-        let recorded = sent(draft.headers());
+        let recorded = sent(headers);
         let mut lines = Vec::new();
         let mut replaced = Vec::new();
         for (name, value) in &recorded {
@@ -153,15 +156,9 @@ impl Jar {
                 }
             }
         }
-        let before = draft
-            .headers()
-            .get(&COOKIE)
-            .map(|line| line.lossy().into_owned());
         let line = lines.join("; ");
-        if before.unwrap_or_default() == line {
-            return false;
-        }
-        draft.set_header(&COOKIE, &line).is_some()
+        let before = headers.get(&COOKIE).map(FieldValue::lossy);
+        (before.unwrap_or_default() != line).then_some(line)
     }
 }
 

@@ -42,6 +42,23 @@ impl<'a> Draft<'a> {
         self.own.headers.as_ref().unwrap_or(&self.request.headers)
     }
 
+    /// Whether it has this part.
+    pub(super) fn has(&self, part: &Part) -> bool {
+        match part {
+            Part::Header(name) => self.headers().contains(name),
+            Part::Cookie(name) => {
+                let sent = cookies::sent(self.headers());
+                sent.iter().any(|(sent, _)| **sent == **name)
+            }
+            Part::Query(name) => pairs::has(self.request.query(), name),
+            Part::Form(name) => self.form().is_some_and(|form| pairs::has(&form, name)),
+            Part::Body(pointer) => {
+                let text = self.text();
+                text.is_some_and(|text| json::find(&text, pointer).is_some())
+            }
+        }
+    }
+
     /// Puts a value there, and says whether it could. With `adds`, also where there was none.
     pub(super) fn put(&mut self, part: &Part, value: &Value, adds: bool) -> bool {
         self.with(part, value, adds).is_some()
@@ -75,7 +92,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The body, if it is a form.
-    pub(super) fn form(&self) -> Option<String> {
+    fn form(&self) -> Option<String> {
         let media = self.headers().get(&CONTENT_TYPE)?.as_str()?;
         let media = media.split(';').next().unwrap_or_default().trim();
         media

@@ -7,10 +7,9 @@ use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT, HeaderName, SET_COOKIE, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use parity_schemas::exchange::{Capture, Request};
+use parity_schemas::exchange::Capture;
 
-use super::draft::Draft;
-use super::{Decode, Value, cookies, json, pairs};
+use super::{Decode, Value, cookies, json};
 
 /// Longest value that is taken of an answer: servers refuse longer fields.
 const MAX_VALUE: usize = 16 << 10;
@@ -120,24 +119,6 @@ impl Part {
             Self::Query(name) => format!("query/{name}"),
             Self::Form(name) => format!("body/{name}"),
             Self::Body(pointer) => format!("body{pointer}"),
-        }
-    }
-
-    /// Whether a request has it.
-    pub(super) fn is_in(&self, request: &Request) -> bool {
-        match self {
-            Self::Header(name) => request.headers.contains(name),
-            Self::Cookie(name) => cookies::sent(&request.headers)
-                .iter()
-                .any(|(sent, _)| *sent == **name),
-            Self::Query(name) => pairs::has(request.query(), name),
-            Self::Form(name) => Draft::of(request)
-                .form()
-                .is_some_and(|form| pairs::has(&form, name)),
-            Self::Body(pointer) => {
-                let body = request.body.contiguous();
-                std::str::from_utf8(&body).is_ok_and(|body| json::find(body, pointer).is_some())
-            }
         }
     }
 

@@ -305,7 +305,7 @@ fn cookies_are_those_of_a_browser_at_this_service() {
             "sid=0; deep=0",
             "sid=new; deep=0; kept=1; here=1",
         ),
-        (Cookies::Replace, "/a", "old=2", "sid=new; kept=1; here=1"),
+        (Cookies::Replace, "/a", "old=2", "kept=1; here=1; sid=new"),
         (Cookies::Replace, "/", "", ""),
         (Cookies::All, "/", "", "sid=new"),
         (Cookies::Off, "/", "sid=0", "sid=0"),
