@@ -53,7 +53,6 @@ mod not_asked;
 mod not_sent;
 mod operations;
 mod sentences;
-mod served;
 mod shares;
 mod spread;
 mod standing;
