@@ -461,6 +461,8 @@ fn a_route_of_which_nothing_came_since_its_count_began_anew_is_open_and_not_forg
             (true, 3_787, Outcome::Undecided, 0)
         );
         let text = open.reasons.join("\n");
+        let headline = "GET /b (0 % of traffic) was not compared since its count began anew";
+        assert!(open.headline.contains(headline), "{}", open.headline);
         assert!(
             !text.contains("never seen") && !text.contains("never requested"),
             "{text}"
