@@ -65,7 +65,7 @@ pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.
 pub fn reader(store: &StoreConfig) -> Result<Reader, StoreError> {
-    Ok(Reader::open(store)?.carrying(parity_comparator::rules::redecide))
+    Ok(Reader::open(store)?.carrying(parity_comparator::rules::REDECIDE))
 }
 
 /// How good something is. The terminal and the pages each have a style for it.

@@ -238,7 +238,7 @@ pub struct Scope {
     pub failed: u64,
     /// Those of which too little was compared to prove either.
     pub open: u64,
-    /// Those of which nothing was ever compared.
+    /// Those of which nothing was ever compared, or not since their counts began anew.
     pub never_compared: Vec<String>,
     /// Routes that are not served.
     pub unserved: u64,

@@ -164,6 +164,10 @@ pub struct NewDifferences {
     pub confirmed: u64,
     /// Groups that may be noise or a race: no recheck confirmed them.
     pub open: u64,
-    /// The first of them: those that are confirmed, then the most frequent.
+    /// Mismatches on routes with known differences of which not all that differs is recorded, because it is more than is kept: what
+    /// is not recorded may be new.
+    #[serde(default)]
+    pub untold: u64,
+    /// The first of the groups: those that are confirmed, then the most frequent.
     pub groups: Vec<NewGroup>,
 }

@@ -41,6 +41,7 @@ pub mod report;
 pub mod route;
 pub mod sampling;
 pub mod secret;
+pub mod served;
 pub mod severity;
 pub mod side;
 pub mod spelling;

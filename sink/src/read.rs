@@ -189,17 +189,13 @@ impl Reader {
     }
 
     /// From now on counts include what was counted under earlier rules of the same versions, as far as `redecide` says that
-    /// it holds under the present ones.
+    /// it holds under the present ones, and not what was counted with a rule that has expired since.
     #[must_use]
     pub fn carrying(self, redecide: Redecide) -> Self {
         Self {
             redecide: Some(redecide),
             ..self
         }
-    }
-
-    fn redecide(&self, selection: &Selection) -> Option<Redecide> {
-        self.redecide.filter(|_| !selection.strict_rules)
     }
 
     /// The tallies of a selection, added up; `None` when there are none.
@@ -212,7 +208,7 @@ impl Reader {
         &self,
         selection: &Selection,
     ) -> Result<Found<Option<Evidence>>, StoreError> {
-        self.store.evidence(selection, self.redecide(selection))
+        self.store.evidence(selection, self.redecide)
     }
 
     /// The report of a selection; an empty one if nothing was recorded.
@@ -222,7 +218,7 @@ impl Reader {
 
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
-        self.store.report(selection, self.redecide(selection))
+        self.store.report(selection, self.redecide)
     }
 
     /// The document of a stored decision, byte for byte as it was stored.

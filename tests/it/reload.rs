@@ -5,7 +5,7 @@ use parity_schemas::time::Timestamp;
 use crate::support::client::Connection;
 use crate::support::process::{Mirror, Place};
 use crate::support::report::Report;
-use crate::support::service::Service;
+use crate::support::service::{Answer, Service};
 use crate::support::wait_for;
 
 const RULE: &str = r#"
@@ -272,4 +272,124 @@ fn what_a_flag_or_a_variable_overrides_is_named_and_the_status_shows_what_is_in_
     reload(&mirror, "configuration reloaded");
     assert_eq!(mirror.log().matches("does not apply").count(), 1);
     assert_eq!(mirror.stop().0, 0);
+}
+
+/// Asks two routes, of which `/stamped/{id}` has the stamp.
+fn ask_both(mirror: &Mirror<'_>) {
+    for number in 0..60 {
+        mirror.get(&format!("/stamped/{number}"));
+        mirror.get(&format!("/plain/{number}"));
+    }
+}
+
+fn both(stamp: u32) -> Service {
+    Service::start(move |request| {
+        Answer::json(if request.target.starts_with("/stamped") {
+            format!("{{\"a\":1,\"stamp\":{stamp}}}")
+        } else {
+            "{\"a\":1}".to_owned()
+        })
+    })
+}
+
+const GATE: [&str; 5] = ["gate", "--max-mismatch-rate", "0.1", "--confidence", "0.9"];
+
+#[test]
+fn a_route_whose_count_began_anew_is_required_before_anybody_asks_for_it() {
+    // Removed, with its hits; and added, where it may excuse a part of what differs.
+    let tolerance = "[[rule]]\nid = \"near\"\nroute = \"GET /stamped/{id}\"\npath = \"/stamp\"\naction = \"tolerance\"\nabsolute = \"0.1\"\n";
+    for (before, after) in [(RULE, ""), ("", tolerance)] {
+        let place = Place::new();
+        let (legacy, candidate) = (both(1), both(2));
+        place.write("parity.toml", before);
+        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        ask_both(&mirror);
+        mirror.settled(120);
+        place.write("parity.toml", after);
+        reload(&mirror, "configuration reloaded");
+        mirror.settled(60);
+        for more in [
+            &[][..],
+            &["--require-all-routes"],
+            &["--nothing-new"],
+            &["--require-route", "GET /stamped/{id}"],
+        ] {
+            let gate = place.run(&[&GATE[..], more].concat());
+            assert_eq!(gate.code, 3, "{more:?}: {}", gate.stdout);
+            assert!(
+                gate.stdout
+                    .contains("GET /stamped/{id}: no request since its count began anew"),
+                "{}",
+                gate.stdout
+            );
+            assert!(!gate.stdout.contains("never seen"), "{}", gate.stdout);
+        }
+        assert_eq!(mirror.stop().0, 0);
+        assert_eq!(place.run(&GATE).code, 3);
+    }
+}
+
+#[test]
+fn what_a_rule_excused_that_has_expired_since_passes_no_more_though_the_mirror_was_stopped() {
+    let place = Place::new();
+    let (legacy, candidate) = (both(1), both(2));
+    let expires = Timestamp::now().saturating_add_micros(12_000_000);
+    place.write("parity.toml", format!("{RULE}expires = \"{expires}\"\n"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    ask_both(&mirror);
+    assert_eq!(mirror.settled(120).count("match"), 120);
+    assert_eq!(mirror.stop().0, 0);
+    let before = place.run(&[&GATE[..], &["--output", "json"]].concat());
+    assert_eq!(
+        before.code, 0,
+        "the test was held up for seconds: {}",
+        before.stdout
+    );
+    let id = before.json()["decision_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+
+    wait_for("the end of the rule", || {
+        (Timestamp::now() >= expires).then_some(())
+    });
+    // Also for who has no file, and counts nothing of other rules.
+    for more in [
+        &[][..],
+        &["--config", "/dev/null", "--store", "sqlite:parity.db"],
+        &["--strict-rules"],
+    ] {
+        let gate = place.run(&[&GATE[..], more].concat());
+        assert_eq!(gate.code, 3, "{more:?}: {}", gate.stdout);
+        for words in [
+            "GET /stamped/{id}: no request since its count began anew (`stamp` was removed, which excused 60 differences here)",
+            "`stamp` expired on ",
+        ] {
+            assert!(gate.stdout.contains(words), "{words}: {}", gate.stdout);
+        }
+    }
+    let report = place.run(&["report"]).stdout;
+    assert!(report.contains("`stamp` expired on "), "{report}");
+    // What was decided before still verifies, and so does what is decided now.
+    let after = place
+        .run(&[&GATE[..], &["--output", "json"]].concat())
+        .json();
+    for id in [id.as_str(), after["decision_id"].as_str().expect("an id")] {
+        let file = place.run(&["decisions", "export", id]).stdout;
+        place.write("file.json", file);
+        let verified = place.run(&[
+            "decisions",
+            "verify",
+            "file.json",
+            "--store",
+            "sqlite:parity.db",
+        ]);
+        assert_eq!(verified.code, 0, "{}", verified.stdout);
+    }
+    // Who decides anew until when it holds has the same rules, and their counts.
+    place.write("parity.toml", format!("{RULE}expires = \"2999-01-01\"\n"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(mirror.stop().0, 0);
+    let renewed = place.run(&GATE);
+    assert_eq!(renewed.code, 0, "{}", renewed.stdout);
 }

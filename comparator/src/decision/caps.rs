@@ -4,11 +4,11 @@
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{Evidence, RouteDecision, Thresholds, Window};
 use parity_schemas::route::OTHER;
+use parity_schemas::served::is_unserved;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{RunState, Standing};
 
-use super::served::is_unserved;
 use super::shares::wrong;
 use super::words::{TOTAL, duration, number, percent, percents};
 use crate::bounds::{self, Seen};

@@ -149,7 +149,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
     reasons.extend(fields::open(&counted(routes), thresholds));
     reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));
-    reasons.extend(question.news.and_then(known_differences::open));
+    reasons.extend(question.news.into_iter().flat_map(known_differences::open));
     reasons.extend(beyond_caps(TOTAL, counts, (&answers, standing), thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {
@@ -170,6 +170,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
         ));
     }
     reasons.extend(never_received(routes, thresholds));
+    reasons.extend(begun_anew(question, routes));
     let required = routes.iter().filter(|route| route.decision.required);
     for (route, counts) in
         required.filter_map(|route| Some((&route.decision, route.counts.as_deref()?)))
@@ -261,9 +262,28 @@ fn beyond_caps(
     reasons
 }
 
+/// Which routes nothing was received of since their counts began anew. They are not proven by what others show.
+fn begun_anew(question: &Question<'_>, routes: &[Judged<'_>]) -> Vec<String> {
+    let gone = routes
+        .iter()
+        .filter_map(|route| Some((&route.decision, route.anew?)));
+    let named = gone.clone().take(carried::MAX_GONE);
+    let mut reasons: Vec<String> = named
+        .map(|(route, why)| carried::gone(route, why))
+        .collect();
+    let carried = question.evidence.map_or(&[][..], |one| &one.carried);
+    let is_gone = |name: &str| gone.clone().any(|(route, _)| route.route == name);
+    let more = gone.clone().count().saturating_sub(carried::MAX_GONE) as u64
+        + carried::not_named(carried, is_gone);
+    reasons.extend(carried::more_gone(more));
+    reasons
+}
+
 /// Which required routes and operations were never received.
 fn never_received(routes: &[Judged<'_>], thresholds: &Thresholds) -> Vec<String> {
-    let missing = routes.iter().filter(|route| route.counts.is_none());
+    let missing = routes
+        .iter()
+        .filter(|route| route.counts.is_none() && route.anew.is_none());
     let (operations, named): (Vec<_>, Vec<_>) = missing.partition(|route| route.is_operation);
     let seen = || {
         let seen = routes.iter().filter(|route| route.counts.is_some());

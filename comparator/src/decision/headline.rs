@@ -1,6 +1,8 @@
 //! One sentence that says what was decided and for how much of the traffic. It claims no more than was proven: a pass is
 //! drawn from all requests together, so it names how many routes are proven on their own, and what was never compared.
 
+use std::collections::HashSet;
+
 use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
 use parity_schemas::known::KnownUse;
 
@@ -39,13 +41,14 @@ fn may_hide(total: &RouteDecision) -> bool {
     total.excused.noise > 0 || (total.excused.transient > 0 && total.excused.hidden > 0.0)
 }
 
-/// The headline of a decision.
+/// The headline of a decision. Of the routes that are `gone` nothing came since their counts began anew.
 pub(super) fn headline(
     outcome: Outcome,
     total: &RouteDecision,
     routes: &[RouteDecision],
     scope: &Scope,
     (thresholds, known): (&Thresholds, &[KnownUse]),
+    gone: &HashSet<String>,
 ) -> String {
     let word = outcome.as_str().to_uppercase();
     if total.received == 0 && total.compared == 0 {
@@ -71,13 +74,21 @@ pub(super) fn headline(
     }
     if !scope.never_compared.is_empty() {
         let never = of(|route| route.compared == 0);
-        let (which, _) = told(never.collect());
-        let were = if scope.never_compared.len() == 1 {
-            "was"
-        } else {
-            "were"
-        };
-        parts.push(format!("{which} {were} never compared"));
+        let (began, never): (Vec<_>, Vec<_>) = never.partition(|route| gone.contains(&route.route));
+        if !never.is_empty() {
+            let were = if never.len() == 1 { "was" } else { "were" };
+            parts.push(format!("{} {were} never compared", told(never).0));
+        }
+        if !began.is_empty() {
+            let (were, count) = match began.len() {
+                1 => ("was", "its count"),
+                _ => ("were", "their counts"),
+            };
+            let which = told(began).0;
+            parts.push(format!(
+                "{which} {were} not compared since {count} began anew"
+            ));
+        }
     }
     if outcome == Outcome::Pass && may_hide(total) {
         let taken = if total.excused.noise > 0 {

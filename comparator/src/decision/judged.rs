@@ -4,21 +4,22 @@
 //! cannot fail, and those that are not served may not, so neither takes a share.
 //!
 //! After a change of rules some routes keep their counts, and those that it touches start anew. All together would then
-//! rather show the routes that it left alone. So each route that starts anew must be proven on its own.
+//! rather show the routes that it left alone. So each route that starts anew must be proven on its own, and is open as long as
+//! nothing has come since.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence, Thresholds};
 use parity_schemas::noise::Excused;
+use parity_schemas::served::is_unserved;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::fields::{FieldsWanting, fields_wanting};
 use super::operations;
-use super::served::is_unserved;
 use super::shares::{self, wrong};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
@@ -31,11 +32,13 @@ pub(super) struct Judged<'a> {
     pub(super) counts: Option<Cow<'a, Counts>>,
     /// It is an operation of an API description.
     pub(super) is_operation: bool,
+    /// Nothing of it was received since its count began anew, for this reason.
+    pub(super) anew: Option<&'a str>,
 }
 
 /// All routes together, and each one, the worst first; and the chance of a wrong fail that each test has.
 pub(super) fn judge_all<'a>(
-    (seen, carried): (&'a [RouteEvidence], &[CarriedRules]),
+    (seen, carried): (&'a [RouteEvidence], &'a [CarriedRules]),
     all: &Counts,
     noise: &Found<'_>,
     thresholds: &'a Thresholds,
@@ -81,19 +84,16 @@ struct Candidate<'a> {
     required: bool,
     unserved: bool,
     is_operation: bool,
+    anew: Option<&'a str>,
 }
 
 impl<'a> Candidate<'a> {
     fn all(
-        (seen, carried): (&'a [RouteEvidence], &[CarriedRules]),
+        (seen, carried): (&'a [RouteEvidence], &'a [CarriedRules]),
         noise: &Found<'_>,
         thresholds: &'a Thresholds,
     ) -> Vec<Self> {
-        let anew: HashSet<&str> = carried
-            .iter()
-            .flat_map(|rules| &rules.anew)
-            .map(|anew| anew.route.as_str())
-            .collect();
+        let anew = began_anew(carried);
         // Not all of them are named.
         let any_anew = carried
             .iter()
@@ -126,14 +126,20 @@ impl<'a> Candidate<'a> {
                         excused: noise.of(name),
                     }),
                     required: named
-                        || anew.contains(name)
+                        || anew.contains_key(name)
                         || ((thresholds.require_all_routes || any_anew) && !unserved),
                     unserved,
                     is_operation,
+                    anew: None,
                 }
             })
             .collect();
         let known: HashSet<&str> = all.iter().map(|route| route.name).collect();
+        let gone: BTreeMap<&str, &str> = anew
+            .into_iter()
+            .filter(|(name, _)| !known.contains(name))
+            .collect();
+        let gone_of = operations::closest(&thresholds.operations, gone.keys().copied());
         let mut told = HashSet::new();
         let named = thresholds
             .required_routes
@@ -141,6 +147,7 @@ impl<'a> Candidate<'a> {
             .chain(&thresholds.operations);
         let missing: Vec<&str> = named
             .map(String::as_str)
+            .chain(gone.keys().copied())
             .filter(|name| !known.contains(name) && told.insert(*name))
             .collect();
         all.extend(missing.into_iter().map(|name| {
@@ -154,6 +161,10 @@ impl<'a> Candidate<'a> {
                 required: true,
                 unserved: false,
                 is_operation: operations.contains(name),
+                anew: gone
+                    .get(name)
+                    .or_else(|| gone.get(gone_of.get(name)?))
+                    .copied(),
             }
         }));
         all
@@ -184,10 +195,20 @@ impl<'a> Candidate<'a> {
         }
         Judged {
             decision,
+            anew: self.anew.filter(|_| self.counts.is_none()),
             counts: self.counts,
             is_operation: self.is_operation,
         }
     }
+}
+
+/// Routes whose count began anew, and why; of several changes by the latest. A path that is not served is none: that it is never
+/// asked for again says nothing.
+fn began_anew(carried: &[CarriedRules]) -> BTreeMap<&str, &str> {
+    let each = carried.iter().rev().flat_map(|rules| &rules.anew);
+    each.filter(|anew| !anew.unserved)
+        .map(|anew| (anew.route.as_str(), anew.why.as_str()))
+        .collect()
 }
 
 /// What does not count of all routes together.

@@ -90,14 +90,22 @@ pub(super) fn failed(news: &NewDifferences) -> Option<String> {
 }
 
 /// Why it is open whether nothing is new.
-pub(super) fn open(news: &NewDifferences) -> Option<String> {
-    (news.open > 0).then(|| {
+pub(super) fn open(news: &NewDifferences) -> Vec<String> {
+    let untold = (news.untold > 0).then(|| {
+        format!(
+            "{} more that differs than is recorded of one answer, or than combinations are kept: whether all of it is known, nobody \
+             can say. Ignore what is known there by a rule",
+            plural(news.untold, "mismatch has", "mismatches have")
+        )
+    });
+    let open = (news.open > 0).then(|| {
         format!(
             "{} not known, and no recheck has confirmed that yet: {}. Rechecks settle that, or `parity known add`",
             plural(news.open, "difference is", "differences are"),
             listed(news.groups.iter().filter(|group| !group.confirmed), news.open)
         )
-    })
+    });
+    open.into_iter().chain(untold).collect()
 }
 
 fn listed<'a>(groups: impl Iterator<Item = &'a NewGroup>, all: u64) -> String {

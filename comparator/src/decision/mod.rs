@@ -53,11 +53,12 @@ mod not_asked;
 mod not_sent;
 mod operations;
 mod sentences;
-mod served;
 mod shares;
 mod spread;
 mod standing;
 mod words;
+
+use std::collections::HashSet;
 
 use parity_schemas::evidence::{
     Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, LeftOut,
@@ -217,6 +218,11 @@ fn decide_with(
         time,
     };
     let (outcome, reasons) = conclude(&question, &total, &routes);
+    let gone: HashSet<String> = routes
+        .iter()
+        .filter(|route| route.anew.is_some())
+        .map(|route| route.decision.route.clone())
+        .collect();
     let routes = routes
         .into_iter()
         .map(|route| route.decision)
@@ -230,8 +236,14 @@ fn decide_with(
         time,
         migration: migration.to_owned(),
         outcome,
-        headline: headline::headline(outcome, &total, &routes, &scope, (thresholds, &known.uses))
-            + &headline::left_out(evidence),
+        headline: headline::headline(
+            outcome,
+            &total,
+            &routes,
+            &scope,
+            (thresholds, &known.uses),
+            &gone,
+        ) + &headline::left_out(evidence),
         scope,
         reasons,
         thresholds: thresholds.clone(),

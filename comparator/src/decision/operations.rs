@@ -51,6 +51,25 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// A route of each operation that has one among these.
+pub(super) fn closest<'a, 'b>(
+    operations: &'a [String],
+    routes: impl Iterator<Item = &'b str>,
+) -> HashMap<&'a str, &'b str> {
+    routes
+        .filter_map(|route| Some((closest_to(operations, route)?, route)))
+        .collect()
+}
+
+/// The operation that a route belongs to; of several that fit as well, the first in the order of their names.
+fn closest_to<'a>(operations: &'a [String], route: &str) -> Option<&'a str> {
+    let fitting = operations
+        .iter()
+        .filter_map(|operation| Some((fit(operation, route)?, operation.as_str())));
+    let closest = fitting.max_by_key(|(exact, operation)| (*exact, Reverse(*operation)));
+    closest.map(|(_, operation)| operation)
+}
+
 /// The routes of each operation of which anything was received.
 fn routes_of<'a, 'b>(
     operations: &'a [String],
@@ -61,13 +80,7 @@ fn routes_of<'a, 'b>(
         return covered;
     }
     for route in seen {
-        let fitting = operations.iter().filter_map(|operation| {
-            let exact = fit(operation, &route.route)?;
-            Some((exact, operation.as_str()))
-        });
-        // Of several that fit as well, the first in the order of their names.
-        let closest = fitting.max_by_key(|(exact, operation)| (*exact, Reverse(*operation)));
-        if let Some((_, operation)) = closest {
+        if let Some(operation) = closest_to(operations, &route.route) {
             covered.entry(operation).or_default().push(route);
         }
     }

@@ -76,6 +76,7 @@ fn further_tests(thresholds: &Thresholds, required: usize) -> usize {
 pub(super) fn started_anew(carried: &[CarriedRules], tested: &HashSet<&str>) -> usize {
     let named = carried.iter().flat_map(|rules| &rules.anew);
     let named: HashSet<&str> = named
+        .filter(|anew| !anew.unserved)
         .map(|anew| anew.route.as_str())
         .filter(|route| !tested.contains(route))
         .collect();
@@ -88,6 +89,8 @@ pub(super) fn started_anew(carried: &[CarriedRules], tested: &HashSet<&str>) -> 
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::tally::Counts;
+
     use super::*;
 
     fn is(one: f64, two: f64) -> bool {
@@ -165,7 +168,11 @@ mod tests {
         let mut rules = CarriedRules::default();
         let names = ["GET /a", "GET /b", "GET /c"];
         for name in names {
-            rules.begin_anew(name.to_owned(), 1, "`x` was removed".to_owned());
+            rules.begin_anew(
+                name.to_owned(),
+                &Counts::default(),
+                "`x` was removed".to_owned(),
+            );
         }
         let twice = [rules.clone(), rules.clone()];
         let tested = |count: usize| names.into_iter().take(count).collect::<HashSet<_>>();

@@ -17,6 +17,27 @@ use crate::noise::sums::of_class;
 /// Groups listed; further ones are only counted. A decision is stored whole.
 const MAX_LISTED: usize = 100;
 
+/// How many mismatches there are, on routes on which something is known, of which not all groups are. Elsewhere each of their
+/// groups is news.
+fn untold(evidence: &Evidence, known: &[KnownUse]) -> u64 {
+    let routes: HashSet<&str> = known
+        .iter()
+        .flat_map(|one| &one.routes)
+        .map(|route| route.route.as_str())
+        .collect();
+    let each = evidence
+        .routes
+        .iter()
+        .filter(|one| routes.contains(one.route.as_str()));
+    let counts = each.map(|one| {
+        let sets = evidence.sets.iter().filter(|set| set.route == one.route);
+        let told: u64 = sets.flat_map(|set| set.classes.values()).sum();
+        let transient = of_class(&one.counts.classes, MismatchClass::Transient);
+        one.counts.mismatch.saturating_sub(told + transient)
+    });
+    counts.sum()
+}
+
 /// What is new in the evidence.
 pub(crate) fn news(
     evidence: &Evidence,
@@ -39,7 +60,10 @@ pub(crate) fn news(
         .filter(|group| thresholds.noise == NoiseUse::Use && group.state == NoiseState::Proven)
         .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
         .collect();
-    let mut news = NewDifferences::default();
+    let mut news = NewDifferences {
+        untold: untold(evidence, known),
+        ..NewDifferences::default()
+    };
     for group in &evidence.groups {
         let name = (group.route.as_str(), group.group.fingerprint.as_str());
         let state = states.get(&name).copied().unwrap_or_default();

@@ -29,11 +29,11 @@ pub fn look_at_place(path: &str) -> Result<(), PlaceError> {
     Ok(())
 }
 
-/// Whether a path names every place.
+/// Whether a path names no place: each of its steps may be any. `/*` is every first field, and what is elsewhere is seldom more.
 pub fn is_everywhere(path: &str) -> bool {
-    let mut steps = path.split('/').filter(|step| !step.is_empty());
-    let all_wild = steps.clone().all(|step| step == "*" || step == "**");
-    all_wild && steps.any(|step| step == "**") || path == "*"
+    let steps = path.split('/').filter(|step| !step.is_empty());
+    let is_wild = |step: &str| step == "*" || step == "**";
+    steps.clone().all(is_wild) && steps.count() > 0
 }
 
 /// Whether a path of an entry covers that of a group.
@@ -85,7 +85,9 @@ mod tests {
             ("/*/**", true),
             ("*", true),
             ("/**/a", false),
-            ("/*", false),
+            ("/*", true),
+            ("/*/*", true),
+            ("/*/a", false),
             ("", false),
         ] {
             assert_eq!(is_everywhere(path), expected, "{path}");

@@ -370,3 +370,72 @@ fn what_is_new_counts_and_is_told_apart_by_its_rechecks() {
     assert_eq!(names, [("b", true), ("c", false)]);
     assert_eq!((news.confirmed, news.open), (1, 1));
 }
+
+/// A legacy that stands still, known differences, and in each answer more that differs than is recorded.
+fn more_than_is_kept() -> Evidence {
+    let mut evidence = evidence(&[(&["a", "b"], 31)]);
+    evidence.sets.clear();
+    evidence
+}
+
+#[test]
+fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
+    let register = [at("all", "/**/*")];
+    let uses = |evidence: &Evidence| {
+        find(
+            &register,
+            evidence,
+            &Thresholds::default(),
+            Timestamp::from_micros(10_000),
+        )
+    };
+    let open = |evidence: &Evidence, usage| {
+        excused::find(evidence, usage, &excused(&uses(evidence)))
+            .of(ROUTE)
+            .open
+    };
+    let mut evidence = more_than_is_kept();
+    for usage in [NoiseUse::Use, NoiseUse::Report, NoiseUse::Off] {
+        assert_eq!(
+            open(&evidence, usage),
+            0,
+            "they count: they do not look like noise"
+        );
+    }
+    // Of those that nobody confirmed it is open.
+    let classes = ClassCounts::from([
+        (MismatchClass::Confirmed, 20),
+        (MismatchClass::Unconfirmed, 11),
+    ]);
+    evidence.routes[0].counts.classes = classes;
+    assert_eq!(open(&evidence, NoiseUse::Use), 11);
+    // What is in a set is told by it.
+    evidence.sets.push(SetEvidence {
+        route: ROUTE.to_owned(),
+        fingerprints: vec!["a".to_owned()],
+        classes: ClassCounts::from([(MismatchClass::Confirmed, 15)]),
+        never_asked: 0,
+    });
+    assert_eq!(open(&evidence, NoiseUse::Use), 11);
+}
+
+#[test]
+fn whether_more_than_is_kept_is_new_nobody_can_say() {
+    let mut evidence = more_than_is_kept();
+    let thresholds = Thresholds::default();
+    let untold = |evidence: &Evidence, register: &[KnownEntry]| {
+        let uses = find(
+            register,
+            evidence,
+            &thresholds,
+            Timestamp::from_micros(10_000),
+        );
+        let news = news(evidence, &uses, &[], &thresholds);
+        (news.confirmed, news.untold)
+    };
+    assert_eq!(untold(&evidence, &[at("all", "/**/*")]), (0, 31));
+    // Each of their groups is news.
+    assert_eq!(untold(&evidence, &[]), (2, 0));
+    evidence.routes[0].counts.classes = ClassCounts::from([(MismatchClass::Transient, 31)]);
+    assert_eq!(untold(&evidence, &[at("all", "/**/*")]).1, 0);
+}

@@ -112,7 +112,7 @@ fn add_known_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence, known: &Nam
             excused.known += counting(set);
         }
     }
-    add_uncounted(found, evidence, &owned(known));
+    add_uncounted(found, evidence, known, &HashSet::new());
 }
 
 /// The names of the groups of a set.
@@ -211,37 +211,47 @@ fn add_sets<'a>(
         excused.open -= certain;
         excused.partly -= certain;
     }
-    let mut excusable = owned(known);
+    let mut moving = owned(&shares.into_keys().collect());
     let noise = found.groups.iter();
-    excusable.extend(noise.map(|one| (one.route.clone(), one.group.fingerprint.clone())));
-    excusable.extend(owned(&shares.into_keys().collect()));
-    add_uncounted(found, evidence, &excusable);
+    moving.extend(noise.map(|one| (one.route.clone(), one.group.fingerprint.clone())));
+    add_uncounted(found, evidence, known, &moving);
 }
 
 /// Adds mismatches that are in no set, because there were too many: of those, only so many are known to have a group that
-/// may not be excused as the most frequent such group has beyond its sets. `excusable` has those that may.
+/// may not be excused as the most frequent such group has beyond its sets, or as were confirmed. `known` and `moving` have the
+/// groups that may be: those that are entered as known, and those that are noise or may be.
 fn add_uncounted<'a>(
     found: &mut Found<'a>,
     evidence: &'a Evidence,
-    excusable: &HashSet<(String, String)>,
+    known: &Names<'_>,
+    moving: &HashSet<(String, String)>,
 ) {
-    let noise: Names<'_> = excusable
+    let moves: Names<'_> = moving
         .iter()
         .map(|(route, name)| (route.as_str(), name.as_str()))
         .collect();
+    let noise: Names<'_> = known.iter().chain(&moves).copied().collect();
     let with_noise: HashSet<&str> = noise.iter().map(|(route, _)| *route).collect();
     let mut in_sets: HashMap<&str, u64> = HashMap::new();
+    let mut confirmed_in_sets: HashMap<&str, u64> = HashMap::new();
     let mut of_group: HashMap<(&str, &str), u64> = HashMap::new();
     for set in &evidence.sets {
         let count = set.classes.values().sum::<u64>();
         *in_sets.entry(&set.route).or_default() += count;
+        *confirmed_in_sets.entry(&set.route).or_default() +=
+            of_class(&set.classes, MismatchClass::Confirmed);
         for name in &set.fingerprints {
             *of_group.entry((&set.route, name)).or_default() += count;
         }
     }
     let mut certain: HashMap<&str, u64> = HashMap::new();
+    let mut by_chance: HashMap<&str, u64> = HashMap::new();
     for group in &evidence.groups {
         let name = (group.route.as_str(), group.group.fingerprint.as_str());
+        if moves.contains(&name) {
+            *by_chance.entry(name.0).or_default() +=
+                of_class(&group.classes, MismatchClass::Confirmed);
+        }
         if !noise.contains(&name) {
             let counted = of_group.get(&name).copied().unwrap_or(0)
                 + of_class(&group.classes, MismatchClass::Transient);
@@ -258,7 +268,11 @@ fn add_uncounted<'a>(
         let name = route.route.as_str();
         let transient = of_class(&route.counts.classes, MismatchClass::Transient);
         let of = |counts: &HashMap<&str, u64>| counts.get(name).copied().unwrap_or(0);
-        let known = transient + of(&in_sets) + of(&certain);
+        // A recheck confirmed them. Of a group that moves that may be chance; what is known is confirmed as well, but nobody can
+        // say that it is all of them.
+        let confirmed = of_class(&route.counts.classes, MismatchClass::Confirmed)
+            .saturating_sub(of(&confirmed_in_sets) + of(&by_chance));
+        let known = transient + of(&in_sets) + of(&certain).max(confirmed);
         let open = route.counts.mismatch.saturating_sub(known);
         if open > 0 {
             found.routes.entry(name).or_default().open += open;

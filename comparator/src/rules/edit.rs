@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_schemas::evidence::GroupEvidence;
-use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
+use parity_schemas::evidence::carried::{Fate, Redecide, RouteCounted, RulesCounted};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::route::{OTHER, means};
 use parity_schemas::verdict::{Explanation, Part, Reason};
@@ -25,12 +25,19 @@ use super::action::Explanations;
 use super::reach::can_be_below;
 use super::{Action, Rule, Rules};
 
+mod expired;
 mod known;
 mod step;
 mod touch;
 
+/// All that a store must be told of rules.
+pub const REDECIDE: Redecide = Redecide {
+    fates: redecide,
+    expired: expired::expired,
+};
+
 /// What becomes of the counts of routes under earlier rules; the error says why nothing is known of any of them.
-pub fn redecide(
+pub(crate) fn redecide(
     earlier: &RulesCounted,
     now: &RulesCounted,
     routes: &[RouteCounted],
@@ -239,7 +246,7 @@ impl<'a> Edit<'a> {
                 .find(|rule| rule.may_touch(group, named, all_told))
             {
                 return Err(format!(
-                    "`{}` was added, which excuses a part of what differs at {}",
+                    "`{}` was added, which may excuse a part of what differs at {}",
                     rule.id,
                     shown(group)
                 ));

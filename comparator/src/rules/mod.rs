@@ -34,7 +34,7 @@ use parity_schemas::verdict::Part;
 pub(crate) use action::{Action, InText, Rename, is_rough};
 pub use compile::{NoDate, first_moment};
 pub use config::RuleConfig;
-pub use edit::redecide;
+pub use edit::REDECIDE;
 use pattern::Pattern;
 pub(crate) use place::{Place, Selector, Span};
 pub use profile::{PROFILES, Profile};

@@ -45,7 +45,11 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
     };
     let all = count(parity_schemas::time::Timestamp::from_micros(i64::MAX))?;
     let closed = count(decision.time.saturating_add_micros(-SETTLED_AFTER_MICROS))?;
-    let carried: u64 = summary.carried.iter().map(|rules| rules.requests).sum();
+    let earlier = summary
+        .carried
+        .iter()
+        .filter(|rules| rules.expired.is_empty());
+    let carried: u64 = earlier.map(|rules| rules.requests).sum();
     let removed = match all.window {
         // What was decided again by other rules is no sum of tallies.
         _ if carried > 0 => Some(format!(
@@ -81,7 +85,7 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
     }
     let unknown = settled
         .iter()
-        .filter(|found| found.counts.received > 0)
+        .filter(|found| found.counts.received > 0 && !is_taken_out(summary, &found.route))
         .filter(|found| {
             decision
                 .routes
@@ -117,6 +121,18 @@ fn is_settled(summary: &EvidenceSummary, instance: &str) -> bool {
         })
 }
 
+/// Whether the counts of a route were taken out because a rule had expired. Not all of them are named.
+fn is_taken_out(summary: &EvidenceSummary, route: &str) -> bool {
+    let mut expired = summary
+        .carried
+        .iter()
+        .filter(|rules| !rules.expired.is_empty());
+    expired.any(|rules| {
+        rules.anew.iter().any(|anew| anew.route == route)
+            || rules.routes_anew > rules.anew.len() as u64
+    })
+}
+
 /// A sentence for each instance of which more was counted than the decision has, although its intervals were over by then.
 fn came_later(decision: &Decision, summary: &EvidenceSummary, closed: &Counted) -> Vec<String> {
     let has_more = closed.routes(|_| true).iter().any(|found| {
@@ -125,7 +141,8 @@ fn came_later(decision: &Decision, summary: &EvidenceSummary, closed: &Counted) 
             .iter()
             .find(|route| route.route == found.route);
         let own = decided.and_then(|route| route.counts.as_ref());
-        own.is_none_or(|own| own.counts.received < found.counts.received)
+        !is_taken_out(summary, &found.route)
+            && own.is_none_or(|own| own.counts.received < found.counts.received)
     });
     let late = closed
         .instances

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{GroupEvidence, SetEvidence};
 use crate::recheck::ClassCounts;
 use crate::record::MismatchClass;
+use crate::served::is_unserved;
 use crate::tally::Counts;
 use crate::terms::RulesText;
 use crate::time::Timestamp;
@@ -22,7 +23,7 @@ use crate::time::Timestamp;
 pub struct RulesCounted {
     /// Their hash.
     pub hash: String,
-    /// Every text that was recorded for it; they differ only in what the hash does not cover, such as ids.
+    /// Every text that was recorded for it, the latest first; they differ only in what the hash does not cover, such as ids.
     pub texts: Vec<RulesText>,
 }
 
@@ -52,13 +53,28 @@ pub enum Fate {
     Anew(String),
 }
 
-/// Tells for each route of some earlier rules what becomes of its counts under the present rules. The error says why
-/// nothing can be said of any route.
-pub type Redecide = fn(
-    earlier: &RulesCounted,
-    now: &RulesCounted,
-    routes: &[RouteCounted],
-) -> Result<Vec<Fate>, String>;
+/// Rules of which some have expired since something was counted under them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expired {
+    /// Those that expired.
+    pub expired: Vec<ExpiredRule>,
+    /// The others.
+    pub left: RulesCounted,
+}
+
+/// What knows the rules.
+#[derive(Clone, Copy)]
+pub struct Redecide {
+    /// Tells for each route of some earlier rules what becomes of its counts under the present rules. The error says why
+    /// nothing can be said of any route.
+    pub fates: fn(
+        earlier: &RulesCounted,
+        now: &RulesCounted,
+        routes: &[RouteCounted],
+    ) -> Result<Vec<Fate>, String>,
+    /// Which of some rules have expired at a time; `None` if none has.
+    pub expired: fn(rules: &RulesCounted, at: Timestamp) -> Option<Expired>,
+}
 
 impl RouteCounted {
     /// Counts as matches the mismatches that had no other groups than these, and takes these groups out of all others.
@@ -137,7 +153,10 @@ pub struct CarriedRules {
     pub routes_anew: u64,
     /// Requests received on those, which are not counted.
     pub requests_anew: u64,
-    /// Some of these routes, and why; a hundred at most.
+    /// Rules that have expired since. Then it is about the present rules: what they still excused does not count any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expired: Vec<ExpiredRule>,
+    /// Some of these routes, and why; a hundred at most. Those come first of which nothing was received since.
     pub anew: Vec<StartedAnew>,
 }
 
@@ -162,14 +181,32 @@ impl CarriedRules {
         }
     }
 
-    /// Counts a route that starts anew.
-    pub fn begin_anew(&mut self, route: String, requests: u64, why: String) {
+    /// Counts a route that starts anew, and of which so much is not counted.
+    pub fn begin_anew(&mut self, route: String, counts: &Counts, why: String) {
         self.routes_anew += 1;
-        self.requests_anew += requests;
-        if self.anew.len() < MAX_NAMED {
-            self.anew.push(StartedAnew { route, why });
-        }
+        self.requests_anew += counts.received;
+        self.anew.push(StartedAnew {
+            route,
+            why,
+            unserved: is_unserved(counts),
+        });
     }
+
+    /// Keeps the names of a hundred of the routes that start anew: first those that must still come.
+    pub fn name(&mut self, has_come: impl Fn(&str) -> bool) {
+        let is_settled = |anew: &StartedAnew| anew.unserved || has_come(&anew.route);
+        self.anew.sort_by_cached_key(|anew| is_settled(anew));
+        self.anew.truncate(MAX_NAMED);
+    }
+}
+
+/// A rule that has expired.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExpiredRule {
+    /// Its id.
+    pub id: String,
+    /// When it expired.
+    pub expires: Timestamp,
 }
 
 /// A route whose mismatches were decided again by the present rules.
@@ -190,6 +227,9 @@ pub struct StartedAnew {
     pub route: String,
     /// In one sentence without a full stop.
     pub why: String,
+    /// It was asked for a few times, and never got more than a client error: a path that is not served.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unserved: bool,
 }
 
 #[cfg(test)]

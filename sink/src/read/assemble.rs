@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
-use parity_schemas::evidence::carried::{CarriedRules, Fate, RouteCounted};
+use parity_schemas::evidence::carried::{CarriedRules, ExpiredRule, Fate, RouteCounted};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::field_share::FieldShare;
 use parity_schemas::histogram::Histogram;
@@ -320,6 +320,49 @@ impl Sums {
         &self.runs
     }
 
+    /// Takes out what is not known to hold without the rules that have expired. These are the present rules, of this hash.
+    pub(super) fn expire(
+        &mut self,
+        rules_hash: &str,
+        counted: Vec<RouteCounted>,
+        fates: Vec<Fate>,
+        expired: Vec<ExpiredRule>,
+    ) {
+        let Some(window) = self.window else {
+            return;
+        };
+        let mut carried = CarriedRules {
+            rules_hash: rules_hash.to_owned(),
+            from: window.from,
+            to: window.to,
+            expired,
+            ..CarriedRules::default()
+        };
+        for (counted, fate) in counted.into_iter().zip(fates) {
+            if let Fate::Anew(why) = fate {
+                self.routes.remove(&counted.route);
+                self.groups.remove(&counted.route);
+                self.sets.remove(&counted.route);
+                carried.begin_anew(counted.route, &counted.counts, why);
+            } else {
+                let none = BTreeSet::new();
+                carried.keep(&counted.route, counted.counts.received, 0, &none);
+            }
+        }
+        if carried.routes_anew > 0 {
+            self.carried.push(carried);
+        }
+    }
+
+    /// What they have from earlier rules. Of the routes that begin anew those are named first of which nothing is here.
+    fn take_carried(&mut self) -> Vec<CarriedRules> {
+        let mut all = std::mem::take(&mut self.carried);
+        for carried in &mut all {
+            carried.name(|route| self.routes.contains_key(route));
+        }
+        all
+    }
+
     /// Adds what `earlier`, counted under the rules of this hash, has of the routes that do not start anew. If all do,
     /// nothing is added.
     pub(super) fn carry(
@@ -341,7 +384,7 @@ impl Sums {
         for (mut counted, fate) in counted.into_iter().zip(fates) {
             let excused = match fate {
                 Fate::Anew(why) => {
-                    carried.begin_anew(counted.route, counted.counts.received, why);
+                    carried.begin_anew(counted.route, &counted.counts, why);
                     continue;
                 }
                 Fate::Untouched => BTreeSet::new(),
@@ -417,11 +460,12 @@ impl Sums {
 
     /// The evidence; `None` without any row or run. With runs that have counted nothing yet, it is empty.
     pub(super) fn into_evidence(
-        self,
+        mut self,
         identity: Identity,
         runs_seen: RunWatermarks,
     ) -> Option<Evidence> {
         let other_rules = self.other_rules(&runs_seen, &identity);
+        let carried = self.take_carried();
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
@@ -434,7 +478,7 @@ impl Sums {
             window: self.window.or(empty).or(LeftOut::window(&self.left_out))?,
             instances: self.instances.into_iter().collect(),
             runs,
-            carried: self.carried,
+            carried,
             other_rules,
             routes: by_route(self.routes),
             groups: self.groups.into_evidence(self.window),
@@ -450,7 +494,7 @@ impl Sums {
 
     /// The report; `example` fetches a mismatch by its id.
     pub(super) fn into_report(
-        self,
+        mut self,
         identity: Identity,
         runs_seen: RunWatermarks,
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
@@ -461,6 +505,7 @@ impl Sums {
             targets.merge(&sums.targets);
         }
         let other_rules = self.other_rules(&runs_seen, &identity);
+        let carried = self.take_carried();
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(self.window, example)?;
@@ -484,7 +529,7 @@ impl Sums {
             instances: self.instances.into_iter().collect(),
             complete_until: standing.complete_until,
             watermarks: standing.watermarks,
-            carried: self.carried,
+            carried,
             other_rules,
             left_out: self.left_out,
             compared: counts.compared(),

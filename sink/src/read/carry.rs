@@ -3,11 +3,15 @@
 //! Who can tell knows the rules, and is asked ([`Redecide`]). Here is what it is told: the counts under each of the last
 //! rules, with the texts of these rules. Only what is complete is carried over: every run under those rules ended in order,
 //! and all that it counted is in the store. Nothing of the rest is lost either; it only is not counted under these rules.
+//!
+//! The present rules are those that hold when the record is read. If one has expired since it was counted, what it excused is
+//! not known to agree, and does not count either.
 
 use std::collections::BTreeMap;
 
-use parity_schemas::evidence::carried::{Redecide, RulesCounted};
+use parity_schemas::evidence::carried::{Fate, Redecide, RulesCounted};
 use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
 
 use super::assemble::{RunWatermarks, Sums};
 use super::{FoundTerms, Selection, TermsFilter, others};
@@ -31,7 +35,8 @@ pub(super) trait ReadEarlier {
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
 }
 
-/// Adds to the counts of an identity, which may be without latencies, what still holds of those under earlier rules.
+/// Takes out of the counts of an identity what does not hold any more because a rule has expired, and adds to them, which may
+/// be without latencies, what still holds of those under earlier rules.
 pub(super) fn carry_over(
     store: &impl ReadEarlier,
     redecide: Redecide,
@@ -59,7 +64,20 @@ pub(super) fn carry_over(
             texts,
         })
     };
-    let mut now = None;
+    let now = rules(&identity.rules_hash)?;
+    let now = match (redecide.expired)(&now, Timestamp::now()) {
+        None => now,
+        Some(expired) => {
+            let counted = sums.counted();
+            let fates = (redecide.fates)(&now, &expired.left, &counted)
+                .unwrap_or_else(|why| vec![Fate::Anew(why); counted.len()]);
+            sums.expire(&identity.rules_hash, counted, fates, expired.expired);
+            expired.left
+        }
+    };
+    if selection.strict_rules {
+        return Ok(());
+    }
     for (place, other) in earlier.into_iter().enumerate() {
         let hash = other.rules_hash;
         if place >= MAX_EARLIER {
@@ -83,12 +101,8 @@ pub(super) fn carry_over(
             sums.not_carried.insert(hash, why);
             continue;
         }
-        let now = match &now {
-            Some(now) => now,
-            None => now.insert(rules(&identity.rules_hash)?),
-        };
         let counted = read.sums.counted();
-        match redecide(&rules(&hash)?, now, &counted) {
+        match (redecide.fates)(&rules(&hash)?, &now, &counted) {
             Ok(fates) => sums.carry(&hash, read.sums, counted, fates),
             Err(why) => {
                 sums.not_carried.insert(hash, why);

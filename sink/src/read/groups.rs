@@ -112,6 +112,12 @@ impl Groups {
             .collect()
     }
 
+    /// Forgets a route.
+    pub(super) fn remove(&mut self, route: &str) {
+        let gone = self.by_route.remove(route);
+        self.count -= gone.map_or(0, |groups| groups.len());
+    }
+
     /// Adds those groups of a route that were counted elsewhere and that `still` wants.
     pub(super) fn carry(&mut self, route: &str, from: &mut Self, still: impl Fn(&str) -> bool) {
         let groups = from.by_route.remove(route).unwrap_or_default();

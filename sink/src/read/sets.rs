@@ -59,6 +59,12 @@ impl SetSums {
             .collect()
     }
 
+    /// Forgets a route.
+    pub(super) fn remove(&mut self, route: &str) {
+        let gone = self.by_route.remove(route);
+        self.count -= gone.map_or(0, |sets| sets.len());
+    }
+
     /// Adds a set that was counted elsewhere.
     pub(super) fn carry(&mut self, set: SetEvidence) {
         self.add(SetTally {

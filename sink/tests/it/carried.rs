@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use parity_schemas::evidence::Evidence;
-use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
+use parity_schemas::evidence::carried::{
+    Expired, ExpiredRule, Fate, Redecide, RouteCounted, RulesCounted,
+};
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::{GroupSummary, RecheckSummary};
 use parity_schemas::record::{MismatchClass, Record};
@@ -141,7 +143,27 @@ fn redecide(
     Ok(routes.iter().map(fate).collect())
 }
 
+/// Of the rules `ended` one has expired.
+fn expired(rules: &RulesCounted, _: Timestamp) -> Option<Expired> {
+    let left = RulesCounted {
+        hash: "left".to_owned(),
+        texts: vec![terms(of_rules("left"), at(0)).rules],
+    };
+    let rule = ExpiredRule {
+        id: "gone".to_owned(),
+        expires: at(70),
+    };
+    (rules.hash == "ended").then(|| Expired {
+        expired: vec![rule],
+        left,
+    })
+}
+
 fn reader(store: &StoreConfig) -> Reader {
+    let redecide = Redecide {
+        fates: redecide,
+        expired,
+    };
     Reader::open(store).expect("it opens").carrying(redecide)
 }
 
@@ -333,5 +355,63 @@ fn what_is_not_complete_or_not_known_is_not_added_and_that_is_told() {
         assert_eq!((evidence.total().received, evidence.carried.len()), (1, 1));
         assert_eq!(evidence.window.from, at(78));
         assert!(report.window.is_some());
+    });
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn what_was_counted_with_a_rule_that_has_expired_since_is_taken_out() {
+    stores(|store| {
+        let both = |recorder: &OutcomeRecorder| {
+            let (kept, anew) = (Route::new("GET /kept"), Route::new("GET /anew"));
+            matched(recorder, &kept);
+            mismatched(recorder, &kept, &["k"]);
+            matched(recorder, &anew);
+            mismatched(recorder, &anew, &["n"]);
+            recorder.rule_hits(&anew, &[(0, 4)]);
+        };
+        // The earlier rules had it, too.
+        fill(store, &run("old", [0, 10], true, both));
+        fill(store, &run("ended", [60, 65], true, both));
+        let (evidence, _) = read(store, &Selection::default());
+        let routes: Vec<_> = evidence
+            .routes
+            .iter()
+            .map(|one| (&*one.route, one.counts.received))
+            .collect();
+        assert_eq!(routes, [("GET /kept", 4)]);
+        assert!(
+            evidence
+                .groups
+                .iter()
+                .all(|group| group.route == "GET /kept")
+        );
+        assert!(evidence.sets.iter().all(|set| set.route == "GET /kept"));
+        let told: Vec<_> = evidence
+            .carried
+            .iter()
+            .map(|one| {
+                (
+                    &*one.rules_hash,
+                    one.expired.len(),
+                    one.requests,
+                    one.requests_anew,
+                    &*one.anew[0].route,
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("ended", 1, 2, 2, "GET /anew"),
+                ("old", 0, 2, 2, "GET /anew")
+            ]
+        );
+        let strict = Selection {
+            strict_rules: true,
+            ..Selection::default()
+        };
+        let (strict, _) = read(store, &strict);
+        assert_eq!((strict.total().received, strict.carried.len()), (2, 1));
     });
 }

@@ -20,6 +20,7 @@ fn what_cannot_be_entered_changes_nothing() {
         ),
         (&[], "say what is known".to_owned()),
         (&["--path", "/**"], "it means everything".to_owned()),
+        (&["--path", "/*"], "it means everything".to_owned()),
         (&["--kind", "value"], "it means everything".to_owned()),
         (
             &["--path", "/total", "--kind", "valeu"],

@@ -404,3 +404,120 @@ fn a_slip_in_a_name_is_told_with_each_outcome() {
         );
     }
 }
+
+/// Evidence in which the count of `GET /b` began anew, and nothing of it came since.
+fn begun_anew(unserved: bool) -> Evidence {
+    let mut evidence = evidence(vec![("GET /a", counts(100_000, 0, &[]))]);
+    evidence.carried = vec![CarriedRules {
+        routes: 1,
+        requests: 100_000,
+        routes_anew: 1,
+        requests_anew: 100,
+        anew: vec![StartedAnew {
+            route: "GET /b".to_owned(),
+            why: "`x` was removed".to_owned(),
+            unserved,
+        }],
+        ..CarriedRules::default()
+    }];
+    evidence
+}
+
+#[test]
+fn a_route_of_which_nothing_came_since_its_count_began_anew_is_open_and_not_forgotten() {
+    let said = "GET /b: no request since its count began anew (`x` was removed); 3,787 matching ones would settle it. If it is not \
+                served any more, decide with --since on what came later";
+    let named = |name: &str| Thresholds {
+        required_routes: vec![name.to_owned()],
+        ..Thresholds::default()
+    };
+    let described = |name: &str| Thresholds {
+        operations: vec!["GET /a".to_owned(), name.to_owned()],
+        ..Thresholds::default()
+    };
+    let all = Thresholds {
+        require_all_routes: true,
+        ..Thresholds::default()
+    };
+    let nothing_new = Thresholds {
+        nothing_new: true,
+        ..Thresholds::default()
+    };
+    for thresholds in [
+        Thresholds::default(),
+        all,
+        nothing_new,
+        named("GET /b"),
+        described("GET /b"),
+    ] {
+        let open = decided_on(&begun_anew(false), &thresholds);
+        assert_eq!(open.outcome, Outcome::Undecided, "{thresholds:?}");
+        let told: Vec<_> = open.reasons.iter().filter(|one| *one == said).collect();
+        assert_eq!(told.len(), 1, "{:?}", open.reasons);
+        let route = open.routes.iter().find(|one| one.route == "GET /b");
+        let route = route.expect("it is listed");
+        assert_eq!(
+            (route.required, route.needed, route.outcome, route.received),
+            (true, 3_787, Outcome::Undecided, 0)
+        );
+        let text = open.reasons.join("\n");
+        let headline = "GET /b (0 % of traffic) was not compared since its count began anew";
+        assert!(open.headline.contains(headline), "{}", open.headline);
+        assert!(
+            !text.contains("never seen") && !text.contains("never requested"),
+            "{text}"
+        );
+    }
+    // Its operation is called otherwise, and was requested, too.
+    let mut evidence = begun_anew(false);
+    evidence.carried[0].anew[0].route = "GET /b/{id}".to_owned();
+    let open = decided_on(&evidence, &described("GET /b/{name}"));
+    let text = open.reasons.join("\n");
+    assert!(
+        text.contains("GET /b/{name}: no request since") && !text.contains("never requested"),
+        "{text}"
+    );
+    // It has come, and is not enough.
+    evidence.routes.push(RouteEvidence {
+        route: "GET /b/{id}".to_owned(),
+        counts: counts(1, 0, &[]),
+        ..RouteEvidence::default()
+    });
+    let text = decided_on(&evidence, &Thresholds::default())
+        .reasons
+        .join("\n");
+    assert!(
+        text.starts_with("GET /b/{id}: up to") && !text.contains("no request since"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_path_that_nobody_served_is_not_waited_for_and_more_than_are_named_are() {
+    let scanned = decided_on(&begun_anew(true), &Thresholds::default());
+    assert_eq!(scanned.outcome, Outcome::Pass, "{:?}", scanned.reasons);
+    let told = scanned.reasons.join("\n");
+    assert!(
+        told.contains("for a pass each of them that is served is required"),
+        "{told}"
+    );
+    let mut evidence = begun_anew(false);
+    evidence.carried[0].routes_anew = 3;
+    let open = decided_on(&evidence, &Thresholds::default());
+    let more = "the counts of 2 more routes began anew, too, and no request of them is known since";
+    assert!(
+        open.reasons.iter().any(|one| one == more),
+        "{:?}",
+        open.reasons
+    );
+    // The last that is named has come, so all others have.
+    evidence.routes.push(RouteEvidence {
+        route: "GET /b".to_owned(),
+        counts: counts(100_000, 0, &[]),
+        ..RouteEvidence::default()
+    });
+    assert_eq!(
+        decided_on(&evidence, &Thresholds::default()).outcome,
+        Outcome::Pass
+    );
+}

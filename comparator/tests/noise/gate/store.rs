@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parity_comparator::redact::{RedactConfig, rules_text};
-use parity_comparator::rules::{Rules, redecide};
+use parity_comparator::rules::{REDECIDE, Rules};
 use parity_schemas::evidence::carried::{CarriedRules, Fate, RouteCounted, RulesCounted};
 use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence, SetEvidence, Window};
 use parity_schemas::recheck::{RecheckEvidence, add_counts};
@@ -109,13 +109,13 @@ impl Sums {
             ..CarriedRules::default()
         };
         let counted: Vec<RouteCounted> = former.counted.values().map(Counted::of_route).collect();
-        let fates =
-            redecide(&known(&former.rules), &known(now), &counted).expect("the texts are whole");
+        let fates = (REDECIDE.fates)(&known(&former.rules), &known(now), &counted)
+            .expect("the texts are whole");
         let routes = former.counted.values();
         for ((mut counted, fate), was) in counted.into_iter().zip(fates).zip(routes) {
             let excused = match fate {
                 Fate::Anew(why) => {
-                    carried.begin_anew(counted.route, counted.counts.received, why);
+                    carried.begin_anew(counted.route, &counted.counts, why);
                     continue;
                 }
                 Fate::Untouched => std::collections::BTreeSet::new(),

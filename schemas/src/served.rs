@@ -7,15 +7,15 @@
 //! many such routes there are and whether any of them differs. Who asks for such a route by name has it judged like any
 //! other.
 
-use parity_schemas::clients::ClientOutcome;
-use parity_schemas::tally::Counts;
+use crate::clients::ClientOutcome;
+use crate::tally::Counts;
 
 /// Requests from which on a route counts whatever it answers: a service that refuses so often has been asked on purpose, and
 /// whether the candidate refuses, too, is a question of its own.
 const FEW: u64 = 20;
 
 /// Whether a route was asked for a few times, and never got more than a client error.
-pub(super) fn is_unserved(counts: &Counts) -> bool {
+pub fn is_unserved(counts: &Counts) -> bool {
     let refused = |outcome| outcome == ClientOutcome::ClientError;
     // A copy from a tap says nothing of its client; what the legacy answered to it, it does say.
     let unknown = |outcome| outcome == ClientOutcome::Tapped;
