@@ -326,6 +326,8 @@ fn spellings_of_text() {
         ("a b", "a  b ", Some(E::WhitespaceOnly)),
         ("12 3007", "1 23007", None),
         ("ab", "a b", None),
+        ("a, b", "a,b", Some(E::WhitespaceOnly)),
+        ("1, 5", "1,5", None),
         ("e\u{301}", "\u{e9}", Some(E::UnicodeNfc)),
         ("/a%20b", "/a b", Some(E::PercentEncoding)),
         ("/a%2520b", "/a%20b", Some(E::PercentEncoding)),

@@ -90,8 +90,7 @@ fn alike(one: &[u8], two: &[u8]) -> Option<Explanation> {
     if lower(first) == lower(second) {
         return Some(Explanation::CaseOnly);
     }
-    // `12 3` and `1 23` are two texts: the words must be the same.
-    if first.split_whitespace().eq(second.split_whitespace()) {
+    if spaced(first) == spaced(second) {
         return Some(Explanation::WhitespaceOnly);
     }
     if first.nfc().eq(second.nfc()) {
@@ -119,6 +118,23 @@ fn alike(one: &[u8], two: &[u8]) -> Option<Explanation> {
 
 fn lower(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// A text with one space for each white space, and none where it tells nothing apart: at the ends, and beside punctuation.
+/// `12 3` and `1 23` are two texts, and so are `1, 5` and `1,5`.
+fn spaced(text: &str) -> String {
+    const PUNCTUATION: &[char] = &['{', '}', '[', ']', '(', ')', ':', ';', '"', '=', ','];
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let around = [out.chars().next_back(), word.chars().next()];
+        let is_loose = around.iter().flatten().any(|at| PUNCTUATION.contains(at))
+            && !around.iter().flatten().any(char::is_ascii_digit);
+        if !(out.is_empty() || is_loose) {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// Whether two texts differ only in one layer of escaping.
@@ -270,16 +286,18 @@ fn is_permuted(one: &str, two: &str) -> bool {
         _ => (one, two),
     };
     SEPARATORS.into_iter().any(|separator| {
-        one.contains(separator)
-            && two.contains(separator)
-            && sorted(one, separator) == sorted(two, separator)
+        one.contains(separator) && two.contains(separator) && {
+            let [mut one, mut two] = [one, two].map(|text| parts(text, separator));
+            let same_order = one == two;
+            one.sort_unstable();
+            two.sort_unstable();
+            !same_order && one == two
+        }
     })
 }
 
-fn sorted(text: &str, separator: char) -> Vec<&str> {
-    let mut parts: Vec<&str> = text.split(separator).map(str::trim).collect();
-    parts.sort_unstable();
-    parts
+fn parts(text: &str, separator: char) -> Vec<&str> {
+    text.split(separator).map(str::trim).collect()
 }
 
 /// Whether one text is the beginning of the other, perhaps followed by an ellipsis.

@@ -52,7 +52,7 @@ fn the_hash_of_a_rule_stays_the_same_from_one_build_to_the_next() {
         [
             "7aa8ca4a02506da9133d8f889678b76f",
             "cb03ab26d0c3bf137d117672d5869e50",
-            "55337c4f68f623c0004e1e24a2e69d2b",
+            "f6b9a329947ab81acee3eb9475cc03d8",
             "a705ddde1010f614187f501ba2056078",
             "a705ddde1010f614187f501ba2056078",
             "a705ddde1010f614187f501ba2056078",
