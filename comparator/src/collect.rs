@@ -40,6 +40,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) findings_cut: bool,
     /// Something that was not looked at, because the answers differ already, may differ as well.
     pub(crate) may_hide_more: bool,
+    /// The body is in a format that has texts alone, such as CSV and XML: a number is a text there, and nothing else could be.
+    pub(crate) has_texts_alone: bool,
     /// Bytes of all paths and values in `findings`.
     finding_bytes: usize,
     pub(crate) tolerated: Vec<Tolerated>,
@@ -65,6 +67,7 @@ impl<'a> Collector<'a> {
             findings: Vec::new(),
             findings_cut: false,
             may_hide_more: false,
+            has_texts_alone: false,
             finding_bytes: 0,
             tolerated: Vec::new(),
             notes: Vec::new(),

@@ -101,6 +101,8 @@ pub struct Comparator {
     scopes: ScopeCache,
     scratch: json::Scratch,
     hits: Vec<u32>,
+    /// Bodies in JSON were written from a format that has texts alone.
+    has_texts_alone: bool,
 }
 
 impl Comparison {
@@ -119,7 +121,13 @@ impl Comparator {
             scopes: ScopeCache::default(),
             scratch: json::Scratch::default(),
             hits: Vec::new(),
+            has_texts_alone: false,
         }
+    }
+
+    /// Says of all that is compared from now on whether it was recorded as JSON for a format that has texts alone.
+    pub(crate) fn read_texts_alone(&mut self, has_texts_alone: bool) {
+        self.has_texts_alone = has_texts_alone;
     }
 
     /// Judges one exchange.
@@ -288,6 +296,7 @@ impl Comparator {
         walk: impl FnOnce(&mut Collector<'_>, &mut json::Scratch) -> Flow,
     ) -> Comparison {
         let mut out = Collector::new(&self.rules, limits, &mut self.hits, detail);
+        out.has_texts_alone = self.has_texts_alone;
         let flow = walk(&mut out, &mut self.scratch);
         let gave_up = match flow {
             Flow::Break(Stop::GiveUp(reason)) => Some(reason),

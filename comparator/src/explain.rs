@@ -1,8 +1,8 @@
 //! Explains how two different values are related.
 //!
 //! An explanation never changes a verdict. It groups findings with one cause and tells the reader where to look. The
-//! first one that holds is given, in the order of the vocabulary. All are symmetric in the two sides, reveal nothing of
-//! the values but their relation, and cost no more than a few passes over them.
+//! first one that holds is given, in the order of the vocabulary. All are symmetric in the two sides but for the direction of
+//! a factor, reveal nothing of the values but their relation, and cost no more than a few passes over them.
 
 mod bytes;
 pub(crate) mod content;
@@ -16,7 +16,7 @@ mod text;
 
 use parity_schemas::verdict::Explanation;
 
-use crate::instant::Instant;
+use crate::instant::{Instant, Unit, Unix};
 use crate::notation::index::{NodeKind, Tree};
 use crate::notation::number::{Decimal, is_number, same_decimal};
 use reshaped::reshaped;
@@ -35,7 +35,7 @@ pub(crate) fn values(
 ) -> Option<Explanation> {
     let (one, two) = (Value::new(legacy, at), Value::new(candidate, other));
     near(&one, &two)
-        .or_else(|| near(&two, &one))
+        .or_else(|| near(&two, &one).map(Explanation::reversed))
         .or_else(|| reshaped(&one, &two))
         .or_else(|| reshaped(&two, &one))
 }
@@ -48,11 +48,10 @@ fn near(one: &Value<'_>, two: &Value<'_>) -> Option<Explanation> {
         (String, String) => texts(&one.text, &two.text),
         (String, Number) => text_and_number(&one.text, two.content()),
         (String, True | False) => (one.text == two.content()).then_some(Explanation::TypeOnly),
-        (Number, True) => (one.content() == b"1").then_some(Explanation::TypeOnly),
-        (Number, False) => (one.content() == b"0").then_some(Explanation::TypeOnly),
         (Null, String) if number::names_no_number(&two.text) => Some(Explanation::NotFinite),
         (Null, Number) => number::overflows(two.content()).then_some(Explanation::NotFinite),
         (Null, String) if two.is_empty() => Some(Explanation::NullVsBlank),
+        (Null, Object) if two.is_empty() => Some(Explanation::NullVsEmptyObject),
         (Null, _) if two.is_empty() => Some(Explanation::NullVsEmpty),
         (String | Number, Array | Object) => structured_time(one, two)
             .or_else(|| bytes::same(one, two).then_some(Explanation::SameBytes)),
@@ -110,13 +109,11 @@ impl<'a> Value<'a> {
 }
 
 fn text_and_number(text: &[u8], number: &[u8]) -> Option<Explanation> {
-    if let (Some(time), Some(unix)) = (Instant::parse(text), Instant::from_number(number)) {
-        return instants(&time, &unix);
+    if let (Some(time), Some(unix)) = (Instant::parse(text), Unix::from_number(number)) {
+        return unix_times(&time, &unix);
     }
     if let Some(duration) = Nanoseconds::parse(text) {
-        return duration
-            .is_number(number)
-            .then_some(Explanation::SameDuration);
+        return duration.as_number(number);
     }
     if number::is_infinity(text, number) {
         return Some(Explanation::NotFinite);
@@ -137,36 +134,69 @@ fn instants(one: &Instant, two: &Instant) -> Option<Explanation> {
     } else if one.is_cut_of(two) {
         Some(Explanation::TruncatedTime)
     } else if one.has_reading_of(two) {
-        Some(Explanation::SameReading)
+        Some(match (one.offset(), two.offset()) {
+            (None, Some(0)) | (Some(0), None) => Explanation::AssumedUtc,
+            (None, _) | (_, None) => Explanation::AssumedOffset,
+            _ => Explanation::SameReading,
+        })
     } else {
         None
+    }
+}
+
+/// How a time is related to one as a number, in the unit that its size tells.
+fn unix_times(time: &Instant, unix: &Unix) -> Option<Explanation> {
+    use Explanation as E;
+    Some(match (instants(time, &unix.instant)?, unix.unit) {
+        (E::SameInstant, Unit::Seconds) => E::UnixSeconds,
+        (E::SameInstant, Unit::Millis) => E::UnixMillis,
+        (E::SameInstant, Unit::Micros) => E::UnixMicros,
+        (E::SameInstant, Unit::Nanos) => E::UnixNanos,
+        (E::AssumedUtc, Unit::Seconds) => E::AssumedUtcSeconds,
+        (E::AssumedUtc, Unit::Millis) => E::AssumedUtcMillis,
+        (E::TruncatedTime, unit) => cut_to(unit),
+        _ => return None,
+    })
+}
+
+/// A time that was cut to this unit.
+const fn cut_to(unit: Unit) -> Explanation {
+    match unit {
+        Unit::Seconds => Explanation::CutUnixSeconds,
+        Unit::Millis => Explanation::CutUnixMillis,
+        Unit::Micros => Explanation::CutUnixMicros,
+        // Digits beyond nanoseconds.
+        Unit::Nanos => Explanation::TruncatedTime,
     }
 }
 
 /// Relates a time or a duration as a scalar to the parts that a serializer made of it.
 fn structured_time(scalar: &Value<'_>, parts: &Value<'_>) -> Option<Explanation> {
     let is_text = scalar.kind() == NodeKind::String;
-    let instant = if is_text {
-        Instant::parse(&scalar.text)
-    } else {
-        Instant::from_number(scalar.content())
-    };
     if is_text && structure::is_calendar(parts.tree, parts.at, &scalar.text) {
         return Some(Explanation::SameInstant);
     }
     let parts = structure::seconds_and_nanos(parts.tree, parts.at)?;
-    if let Some(instant) = instant
-        && (is_text || parts.since_epoch)
+    let of_parts = Instant::from_unix(parts.seconds, parts.nanos);
+    if is_text && let Some(instant) = Instant::parse(&scalar.text) {
+        return instants(&instant, &of_parts);
+    }
+    if !is_text
+        && parts.since_epoch
+        && let Some(unix) = Unix::from_number(scalar.content())
     {
-        return instants(&instant, &Instant::from_unix(parts.seconds, parts.nanos));
+        return unix_times(&of_parts, &unix);
     }
     let duration = Nanoseconds::of(parts.seconds, parts.nanos);
-    let same = if is_text {
-        Nanoseconds::parse(&scalar.text) == Some(duration) || duration.is_number(&scalar.text)
+    if is_text && Nanoseconds::parse(&scalar.text) == Some(duration) {
+        return Some(Explanation::SameDuration);
+    }
+    let number = if is_text {
+        &scalar.text
     } else {
-        duration.is_number(scalar.content())
+        scalar.content()
     };
-    same.then_some(Explanation::SameDuration)
+    duration.as_number(number)
 }
 
 #[cfg(test)]

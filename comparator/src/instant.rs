@@ -37,11 +37,57 @@ impl Eq for Instant {}
 
 /// From these values on, Unix times are read as milli-, micro- and nanoseconds: in seconds they would be after the year
 /// 5000, and in the smaller unit they begin in 1973.
-const UNITS: [(u128, i128); 3] = [
-    (100_000_000_000_000_000, -9),
-    (100_000_000_000_000, -6),
-    (100_000_000_000, -3),
+const UNITS: [(u128, i128, Unit); 3] = [
+    (100_000_000_000_000_000, -9, Unit::Nanos),
+    (100_000_000_000_000, -6, Unit::Micros),
+    (100_000_000_000, -3, Unit::Millis),
 ];
+
+/// The unit of a time that is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unit {
+    Seconds,
+    Millis,
+    Micros,
+    Nanos,
+}
+
+/// A time that is a number.
+#[derive(Clone, Debug)]
+pub(crate) struct Unix {
+    pub(crate) instant: Instant,
+    pub(crate) unit: Unit,
+}
+
+impl Unix {
+    /// Parses a JSON number as a Unix time; its size tells the unit.
+    pub(crate) fn from_number(lexeme: &[u8]) -> Option<Self> {
+        let number = Decimal::parse(lexeme)?;
+        let (whole, _) = number.split(19)?;
+        let size = whole
+            .iter()
+            .fold(0_u128, |value, digit| value * 10 + u128::from(digit - b'0'));
+        let (power, unit) = UNITS
+            .iter()
+            .find(|(from, ..)| size >= *from)
+            .map_or((0, Unit::Seconds), |(_, power, unit)| (*power, *unit));
+        let negative = number.is_negative();
+        let (whole, fraction) = number.shifted(power).split(19)?;
+        let seconds = whole.iter().try_fold(0_i64, |value, digit| {
+            value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))
+        })?;
+        // A fraction before the epoch would need its complement; no service sends one.
+        if negative && !fraction.is_empty() {
+            return None;
+        }
+        let instant = Instant {
+            seconds: if negative { -seconds } else { seconds },
+            fraction: trimmed(&fraction),
+            offset: Some(0),
+        };
+        Some(Self { instant, unit })
+    }
+}
 
 impl Instant {
     /// Parses `2026-01-31T09:30:00.12+01:00` and its variants: a space or a lower-case letter before the time, no
@@ -180,29 +226,12 @@ impl Instant {
 
     /// Parses a JSON number as a Unix time; its size tells the unit.
     pub(crate) fn from_number(lexeme: &[u8]) -> Option<Self> {
-        let number = Decimal::parse(lexeme)?;
-        let (whole, _) = number.split(19)?;
-        let size = whole
-            .iter()
-            .fold(0_u128, |value, digit| value * 10 + u128::from(digit - b'0'));
-        let power = UNITS
-            .iter()
-            .find(|(from, _)| size >= *from)
-            .map_or(0, |(_, power)| *power);
-        let negative = number.is_negative();
-        let (whole, fraction) = number.shifted(power).split(19)?;
-        let seconds = whole.iter().try_fold(0_i64, |value, digit| {
-            value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))
-        })?;
-        // A fraction before the epoch would need its complement; no service sends one.
-        if negative && !fraction.is_empty() {
-            return None;
-        }
-        Some(Self {
-            seconds: if negative { -seconds } else { seconds },
-            fraction: trimmed(&fraction),
-            offset: Some(0),
-        })
+        Unix::from_number(lexeme).map(|unix| unix.instant)
+    }
+
+    /// East of UTC, in seconds; `None` for a naive time.
+    pub(crate) fn offset(&self) -> Option<i64> {
+        self.offset
     }
 
     /// Which of two is later, and by how many nanoseconds; `None` when one of them is naive and the other is not.

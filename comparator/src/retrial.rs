@@ -146,15 +146,16 @@ impl Retrial {
     /// Answers as they are recorded, compared under both rules; `None` if they are no answers.
     fn compared(&mut self, mismatch: &Mismatch, answers: &Sample) -> Option<[Comparison; 2]> {
         let method = Method::from_bytes(mismatch.method.as_bytes()).ok()?;
-        let [legacy, candidate] = captured(mismatch, answers)?;
+        let ([legacy, candidate], has_texts_alone) = &captured(mismatch, answers)?;
         Some(self.comparators.each_mut().map(|comparator| {
+            comparator.read_texts_alone(*has_texts_alone);
             comparator.explain_answers(AnswerPair {
                 route: &mismatch.route,
                 method: &method,
                 request: None,
                 time: mismatch.time,
-                legacy: &legacy,
-                candidate: &candidate,
+                legacy,
+                candidate,
                 asked_together: true,
             })
         }))
@@ -226,17 +227,18 @@ fn is_json(body: &str) -> bool {
     body.trim_start().starts_with(['{', '[', '"'])
 }
 
-/// The recorded answers as they were captured; `None` if they cannot have been.
-fn captured(mismatch: &Mismatch, answers: &Sample) -> Option<[Capture; 2]> {
+/// The recorded answers as they were captured, and whether they have texts alone; `None` if they cannot have been.
+fn captured(mismatch: &Mismatch, answers: &Sample) -> Option<([Capture; 2], bool)> {
     let mut legacy = answer(mismatch.legacy_status, &answers.legacy)?;
     let mut candidate = answer(mismatch.candidate_status, &answers.candidate)?;
-    if are_recorded_as_json(&legacy, &candidate) {
+    let has_texts_alone = are_recorded_as_json(&legacy, &candidate);
+    if has_texts_alone {
         // Without a type they are compared as what they are.
         for answer in [&mut legacy, &mut candidate] {
             answer.headers = answer.headers.partition(|name| *name != CONTENT_TYPE).0;
         }
     }
-    Some([legacy, candidate])
+    Some(([legacy, candidate], has_texts_alone))
 }
 
 /// Whether two tables, or two answers in XML, were recorded as the JSON that they were compared as. Neither begins like it.

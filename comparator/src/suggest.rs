@@ -7,7 +7,7 @@
 //!
 //! The rules are the [causes](crate::causes) of what is explained, so that few say much. A cause becomes a rule for more places
 //! than were seen only where [`Nature::may_be_anywhere`] says so, and where no group is in reach that must stay. Where it does
-//! not, there is a rule for each route that was seen, as long as they are few.
+//! not, there is a rule for each place of each route that was seen, as long as a person can read them.
 
 mod draft;
 mod nature;
@@ -32,8 +32,12 @@ use crate::rules::{RuleConfig, Rules};
 
 /// Fewer groups do not justify a rule that holds at any place.
 const MIN_ANYWHERE: usize = 3;
-/// On more routes a rule that could pass a wrong value holds on any route, because nobody decides on so many one by one.
-const MAX_RULES_BY_ROUTE: usize = 5;
+/// Rules for single routes that say the same but for the route. Nobody decides on more of them one by one, and one for any route
+/// would pass what is wrong on another: then there is none, and the reason says so.
+const MAX_RULES_BY_ROUTE: usize = 20;
+/// Said of what is on more routes.
+const TOO_MANY: &str = "it differs on so many routes that nobody would read a rule for each, and one for any route could excuse what \
+    is wrong on another: write it where it is meant";
 /// Said of what may be the same other name, of which too little is known: a wider rule for it would be one too many.
 const LOOK_AGAIN: &str = "a `rename` is suggested for its place, which may leave nothing of it: look again under that rule";
 
@@ -128,7 +132,12 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
             .or_default()
             .push(*index);
     }
+    let mut too_many: BTreeSet<usize> = BTreeSet::new();
     for (draft, members) in alone {
+        let routes = members.iter().map(|index| &seen[*index].group.route);
+        if routes.collect::<BTreeSet<_>>().len() > MAX_RULES_BY_ROUTE {
+            too_many.extend(&members);
+        }
         for (rule, members) in work.rules(&draft, members) {
             covered.extend(members);
             rules.push(rule);
@@ -136,10 +145,11 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     }
     for index in open {
         if !covered.contains(&index) {
-            refused.insert(
-                index,
-                "no rule can name its place and nothing else that must stay a difference",
-            );
+            let why = match too_many.contains(&index) {
+                true => TOO_MANY,
+                false => "no rule can name its place and nothing else that must stay a difference",
+            };
+            refused.insert(index, why);
         }
     }
     rules.sort_by_key(|rule| {
@@ -202,9 +212,9 @@ impl Work<'_> {
                     explanation,
                     ..
                 } => {
-                    let path = match place {
-                        Place::Exact(path) => path.to_owned(),
-                        Place::Ending(..) | Place::Under(_) => place.to_string(),
+                    let (path, is_exact) = match place {
+                        Place::Exact(path) => (path.to_owned(), true),
+                        Place::Ending(..) | Place::Under(_) => (place.to_string(), false),
                     };
                     let draft = Draft {
                         part,
@@ -213,7 +223,9 @@ impl Work<'_> {
                         explanation,
                         to: None,
                     };
-                    drafts.push((draft, members));
+                    if is_exact || draft.nature().may_be_anywhere {
+                        drafts.push((draft, members));
+                    }
                 }
                 Shared::Explanation(explanation, kind, _) => {
                     let bodies = members.into_iter();
@@ -244,8 +256,16 @@ impl Work<'_> {
             let route = self.seen[*index].group.route.as_str();
             by_route.entry(route).or_default().push(*index);
         }
-        if draft.nature().may_be_anywhere || by_route.len() > MAX_RULES_BY_ROUTE {
-            return self.rule(draft, members).into_iter().collect();
+        let by_values = draft.to.is_some();
+        if draft.nature().may_be_anywhere || by_values {
+            let general = self.rule(draft, members);
+            // What is wrong on one route leaves the others their rules.
+            if general.is_some() || by_route.len() == 1 {
+                return general.into_iter().collect();
+            }
+        }
+        if by_route.len() > MAX_RULES_BY_ROUTE {
+            return Vec::new();
         }
         let of_each = by_route.into_values();
         of_each

@@ -28,7 +28,7 @@ use parity_comparator::{
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Finding, Kind, Verdict};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Verdict};
 use similar::TextDiff;
 
 /// The time at which the rules of the cases are compiled.
@@ -130,7 +130,7 @@ impl Pair {
     }
 
     /// A rule that accepts a value only in the candidate then accepts it only in the legacy, and one that multiplies by
-    /// 100 divides by it. A renamed field has its names the other way round.
+    /// 100, or accepts that, divides by it. A renamed field has its names the other way round.
     fn swapped(mut self) -> Self {
         for rule in &mut self.rules {
             if let Some(kind) = &mut rule.kind {
@@ -139,6 +139,11 @@ impl Pair {
                     "extra" => "missing".to_owned(),
                     other => other.to_owned(),
                 };
+            }
+            for word in &mut rule.explanations {
+                if let Ok(known) = word.parse::<Explanation>() {
+                    *word = known.reversed().to_string();
+                }
             }
             if let Some(factor) = &mut rule.factor {
                 assert_eq!(factor, "100", "the only factor whose reverse is known here");
@@ -285,7 +290,11 @@ fn seen(findings: &[Finding], exchanged: bool) -> String {
                     same => same,
                 };
             }
-            let (pattern, explanation) = (&finding.pattern, finding.explanation);
+            let pattern = &finding.pattern;
+            let explanation = finding.explanation.map(|word| match exchanged {
+                true => word.reversed(),
+                false => word,
+            });
             let shows_diff = finding.text_diff.is_some();
             format!(
                 "{} {paths:?} {pattern} {kind} {values:?} {explanation:?} {shows_diff}\n",

@@ -28,7 +28,7 @@ vocabulary! {
         Header = "header" => "another header or trailer field",
         /// The values are similar in a known way, or the same elements are in another order. Something may be lost.
         Near = "near" => "similar: there is an explanation, or only the order differs",
-        /// Two spellings of one time, decimal or UUID, of one JSON type: a client that reads them as that cannot tell.
+        /// Two spellings of one time or UUID, of one JSON type: a client that reads them as that cannot tell.
         Format = "format" => "only spelt in another way",
     }
 }
@@ -90,9 +90,7 @@ mod tests {
         for explanation in Explanation::ALL {
             let of = |kind| Severity::of(Part::Body, "/a", kind, Some(*explanation), (200, 200));
             let expected = match explanation {
-                Explanation::SameInstant | Explanation::EqualDecimal | Explanation::SameUuid => {
-                    Severity::Format
-                }
+                Explanation::SameInstant | Explanation::SameUuid => Severity::Format,
                 Explanation::Moved | Explanation::OtherName => Severity::Body,
                 _ => Severity::Near,
             };

@@ -38,6 +38,9 @@ pub struct Suggestions {
     pub rules_hash: String,
     /// Requests that count as differing now, those on which the candidate failed included.
     pub differing: u64,
+    /// Mismatches of which a difference is excused by one of the rules, as far as that is known. 0 in documents of older programs.
+    #[serde(default)]
+    pub covered_at_least: u64,
     /// Mismatches of which every difference is excused by one of the rules, as far as that is known.
     pub excused_at_least: u64,
     /// Places that are proven to be noise: they do not count already, so they get no rule.

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::explanation::Explanation;
+pub use crate::explanation::{Explanation, FACTORS};
 pub use crate::reason::Reason;
 pub use crate::side::{Digest, Excerpt, Side};
 pub use crate::text_diff::TextDiff;

@@ -376,3 +376,109 @@ fn rules_are_tried_on_xml_and_on_tables_as_on_json() {
         }
     }
 }
+
+/// For each route: what the legacy answers, the rewrite, and the rewrite with a fault that is near in the same way.
+fn noisy(route: &str, number: u64) -> [String; 3] {
+    let time = format!("2026-03-01T09:30:{}", 12 + number);
+    let unix = 1_772_357_412 + number;
+    let whole = 1_000 + number;
+    match route {
+        "made" => [
+            format!("\"{time}Z\""),
+            unix.to_string(),
+            (unix * 1_000).to_string(),
+        ],
+        "ttl" => [
+            format!("\"PT{}M\"", number + 2),
+            ((number + 2) * 60).to_string(),
+            ((number + 2) * 60_000).to_string(),
+        ],
+        "cents" => [
+            format!("{whole}.25"),
+            format!("{whole}25"),
+            format!("{}.{:02}25", whole / 100, whole % 100),
+        ],
+        "offset" => [
+            format!("\"{time}\""),
+            format!("\"{time}Z\""),
+            format!("\"{time}+05:00\""),
+        ],
+        "lists" => ["null".to_owned(), "[]".to_owned(), "{}".to_owned()],
+        "sums" => [
+            format!("{whole}.4567"),
+            format!("{whole}.46"),
+            whole.to_string(),
+        ],
+        _ => [
+            format!("\"/a b/{number}\""),
+            format!("\"/a%20b/{number}\""),
+            format!("\"/a+b/{number}\""),
+        ],
+    }
+}
+
+const NOISY: [&str; 7] = ["made", "ttl", "cents", "offset", "lists", "sums", "links"];
+/// What the faults of these are near in.
+const FAULTS: [&str; 7] = [
+    "unix_millis",
+    "duration_millis",
+    "divided_by_100",
+    "assumed_offset",
+    "null_vs_empty_object",
+    "rounded_to_whole",
+    "form_encoding",
+];
+const ASKED: u64 = 10;
+
+fn noisy_service(side: usize) -> Service {
+    Service::start(move |request| {
+        let mut names = request.target.trim_start_matches('/').split('/');
+        let route = names.next().unwrap_or_default().to_owned();
+        let number: u64 = names.next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let is_wrong = side == 1 && number % 5 == 2;
+        let value = &noisy(&route, number)[side + usize::from(is_wrong)];
+        Answer::json(format!("{{\"value\":{value}}}"))
+    })
+}
+
+#[test]
+fn a_fault_that_is_near_like_the_noise_is_never_suggested_away() {
+    let place = Place::new();
+    let record = |version: &str| {
+        let (legacy, candidate) = (noisy_service(0), noisy_service(1));
+        let version = ["--candidate-version", version];
+        let mirror = place.mirror(&legacy.url(), &candidate.url(), &version);
+        for number in 0..ASKED {
+            for route in NOISY {
+                mirror.get(&format!("/{route}/{number}"));
+            }
+        }
+        let groups = mirror.settled(ASKED * NOISY.len() as u64).groups();
+        mirror.stop();
+        groups
+    };
+    record("1");
+    let document = place.run(&["rules", "suggest", "--output", "json"]).json();
+    let rules = document["rules"].as_array().expect("a list");
+    assert_eq!(rules.len(), NOISY.len(), "{document:#}");
+    let text = place.run(&["rules", "suggest"]).stdout;
+    assert!(
+        text.contains("# they cover a difference of at least 56 mismatches; of at least 56 of these they cover all"),
+        "{text}"
+    );
+    place.write("parity.toml", &text);
+    assert_eq!(place.run(&["config", "check"]).code, 0);
+    let left = record("2");
+    for (route, fault) in NOISY.iter().zip(FAULTS) {
+        let place = format!("/{route}/");
+        let found: Vec<&String> = left.iter().filter(|group| group.contains(&place)).collect();
+        assert!(!found.is_empty(), "{route}: {left:?}");
+        assert!(
+            found.iter().all(|group| group.contains(fault)),
+            "{route}: {found:?}"
+        );
+    }
+    // Alone they are no noise either: nothing says which of two units is meant.
+    let gate = place.run(&["gate", "--min-requests", "1", "--max-mismatch-rate", "0"]);
+    assert_eq!(gate.code, 1, "{}", gate.stdout);
+}

@@ -226,6 +226,11 @@ pub(super) fn decoded(
         return one_empty(legacy, candidate, out);
     }
     let is_graphql = scope.graphql || declared.iter().any(|side| side.is_graphql);
+    let kinds = [declared[0].kind, declared[1].kind];
+    out.has_texts_alone |= matches!(
+        kinds,
+        [Some(BodyKind::Csv), Some(BodyKind::Csv)] | [Some(BodyKind::Form), Some(BodyKind::Form)]
+    );
     let structured = Structured {
         bodies: [legacy, candidate],
         declared,
@@ -233,7 +238,7 @@ pub(super) fn decoded(
         out,
         scratch,
     };
-    match [declared[0].kind, declared[1].kind] {
+    match kinds {
         [Some(BodyKind::Json), Some(BodyKind::Json)] if is_graphql => structured.graphql(),
         [Some(BodyKind::Json), Some(BodyKind::Json)] => structured.json(Layout::Document, true),
         [Some(BodyKind::JsonLines), Some(BodyKind::JsonLines)] => {

@@ -1,5 +1,7 @@
 //! Recognizes durations as serializers write them: a count of some unit, ISO 8601, and Go's and protobuf's `1m30s`.
 
+use parity_schemas::verdict::Explanation;
+
 use crate::notation::number::Decimal;
 
 /// Longest text that is tried; `106751d23h47m16.854775807s` is shorter.
@@ -52,16 +54,23 @@ impl Nanoseconds {
         u128::try_from(self.0).ok()
     }
 
-    /// Whether a number is this duration in seconds, milli-, micro- or nanoseconds.
-    pub(super) fn is_number(self, lexeme: &[u8]) -> bool {
-        let Some(number) = Decimal::parse(lexeme) else {
-            return false;
-        };
+    /// How a number is this duration, in seconds, milli-, micro- or nanoseconds. Of 0 no unit is proven.
+    pub(super) fn as_number(self, lexeme: &[u8]) -> Option<Explanation> {
+        use Explanation as E;
+        const UNITS: [(i128, Explanation); 4] = [
+            (9, E::DurationSeconds),
+            (6, E::DurationMillis),
+            (3, E::DurationMicros),
+            (0, E::DurationNanos),
+        ];
+        let number = Decimal::parse(lexeme)?;
         let negative = number.is_negative();
-        [9, 6, 3, 0].into_iter().any(|power| {
-            let nanos = whole(&number.clone().shifted(power));
+        let unit = UNITS.into_iter().find(|(power, _)| {
+            let nanos = whole(&number.clone().shifted(*power));
             nanos.is_some_and(|nanos| self.0 == if negative { -nanos } else { nanos })
-        })
+        });
+        let (_, word) = unit?;
+        Some(if self.0 == 0 { E::SameDuration } else { word })
     }
 }
 
@@ -142,15 +151,18 @@ mod tests {
         ] {
             assert_eq!(Nanoseconds::parse(same.as_bytes()), Some(base), "{same}");
         }
-        for same in [
-            "129600",
-            "129600.000",
-            "129600000",
-            "129600000000000",
-            "1.296e5",
+        for (same, unit) in [
+            ("129600", Explanation::DurationSeconds),
+            ("129600.000", Explanation::DurationSeconds),
+            ("129600000", Explanation::DurationMillis),
+            ("129600000000", Explanation::DurationMicros),
+            ("129600000000000", Explanation::DurationNanos),
+            ("1.296e5", Explanation::DurationSeconds),
         ] {
-            assert!(base.is_number(same.as_bytes()), "{same}");
+            assert_eq!(base.as_number(same.as_bytes()), Some(unit), "{same}");
         }
+        let nothing = Nanoseconds(0).as_number(b"0");
+        assert_eq!(nothing, Some(Explanation::SameDuration), "in any unit");
         for (text, nanos) in [
             ("PT1.5S", 1_500_000_000),
             ("1.5s", 1_500_000_000),
@@ -168,8 +180,9 @@ mod tests {
                 "{text}"
             );
         }
-        assert!(Nanoseconds(-1_500).is_number(b"-1.5"));
-        assert!(!Nanoseconds(1_500).is_number(b"-1.5"));
+        let micros = Some(Explanation::DurationMicros);
+        assert_eq!(Nanoseconds(-1_500).as_number(b"-1.5"), micros);
+        assert_eq!(Nanoseconds(1_500).as_number(b"-1.5"), None);
     }
 
     #[test]
@@ -192,6 +205,6 @@ mod tests {
         ] {
             assert_eq!(Nanoseconds::parse(text.as_bytes()), None, "{text}");
         }
-        assert!(!Nanoseconds(0).is_number(b"1e999999999"));
+        assert_eq!(Nanoseconds(0).as_number(b"1e999999999"), None);
     }
 }

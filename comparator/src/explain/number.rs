@@ -1,8 +1,11 @@
 //! How two different numbers are related.
 
-use parity_schemas::verdict::Explanation;
+use std::cmp::Ordering;
 
-use crate::instant::Instant;
+use parity_schemas::verdict::{Explanation, FACTORS};
+
+use super::cut_to;
+use crate::instant::Unix;
 use crate::notation::number::{self, Decimal};
 
 /// Units in the last place by which two doubles may differ and still be one calculation, rounded at other points: what
@@ -13,62 +16,91 @@ pub(super) fn numbers(one: &[u8], two: &[u8]) -> Option<Explanation> {
     if number::same_decimal(one, two) {
         return Some(Explanation::EqualDecimal);
     }
-    if cut_unix_times(one, two) {
-        return Some(Explanation::TruncatedTime);
+    if let Some(cut) = cut_unix_times(one, two) {
+        return Some(cut);
     }
     if let Some(near) = doubles(one, two) {
         return Some(near);
     }
     let (first, second) = (Decimal::parse(one)?, Decimal::parse(two)?);
-    let power = first.power_over(&second);
-    if power.is_some_and(|power| matches!(power.abs(), 3 | 6 | 9)) {
-        return Some(Explanation::ScaledBy1000);
+    if let Some(power) = first.power_over(&second)
+        && matches!(power.abs(), 3 | 6 | 9)
+    {
+        let factor = 10_u32.pow(power.unsigned_abs() as u32);
+        return word(factor, power < 0);
     }
     if number::is_rounded(one, two) {
-        return Some(Explanation::Rounded);
+        return Some(
+            match kept(&first, &second, ["0.005", "0.05"], Ordering::is_le) {
+                2 => Explanation::Rounded,
+                1 => Explanation::RoundedToTenths,
+                _ => Explanation::RoundedToWhole,
+            },
+        );
     }
     if cut(one, two) {
-        return Some(Explanation::Truncated);
+        return Some(
+            match kept(&first, &second, ["0.01", "0.1"], Ordering::is_lt) {
+                2 => Explanation::CutDecimals,
+                1 => Explanation::CutToTenths,
+                _ => Explanation::CutToWhole,
+            },
+        );
     }
     scaled(&first, &second)
+}
+
+/// How many decimal places two numbers may share, two for more: what they lost is `within` half a unit of the last one, or a unit.
+fn kept(one: &Decimal, two: &Decimal, bounds: [&str; 2], within: impl Fn(Ordering) -> bool) -> u8 {
+    let lost = one.distance(two);
+    let is_within = |bound: &str| {
+        let bound = Decimal::parse(bound.as_bytes());
+        let order = lost
+            .as_ref()
+            .zip(bound)
+            .map(|(lost, bound)| lost.compare(&bound));
+        order.is_some_and(&within)
+    };
+    match bounds.map(is_within) {
+        [true, _] => 2,
+        [false, true] => 1,
+        [false, false] => 0,
+    }
+}
+
+/// What says that the candidate's number is larger by this factor, or smaller.
+fn word(factor: u32, is_larger: bool) -> Option<Explanation> {
+    let found = FACTORS.iter().find(|(of, ..)| *of == factor);
+    found.map(|(_, up, down)| if is_larger { *up } else { *down })
 }
 
 /// The factor between two numbers, if it is a usual one and the smaller has so many digits that it is no chance.
 fn scaled(one: &Decimal, two: &Decimal) -> Option<Explanation> {
     /// `5` and `50` are two small numbers; `12.5` and `1250` are euros and cents.
     const MIN_DIGITS: usize = 2;
-    const FACTORS: [(&[u8], Explanation); 7] = [
-        (b"10", Explanation::ScaledBy10),
-        (b"100", Explanation::ScaledBy100),
-        (b"60", Explanation::ScaledBy60),
-        (b"3600", Explanation::ScaledBy60),
-        (b"1024", Explanation::ScaledBy1024),
-        (b"1048576", Explanation::ScaledBy1024),
-        (b"1073741824", Explanation::ScaledBy1024),
-    ];
     if one.is_negative() != two.is_negative() {
         return None;
     }
     let is = |large: &Decimal, small: &Decimal, factor: &Decimal| {
         small.digit_count() >= MIN_DIGITS && small.is_times(factor, large)
     };
-    FACTORS.iter().find_map(|(factor, word)| {
-        let factor = Decimal::parse(factor)?;
-        (is(one, two, &factor) || is(two, one, &factor)).then_some(*word)
+    FACTORS.iter().find_map(|(factor, up, down)| {
+        let factor = Decimal::parse(factor.to_string().as_bytes())?;
+        let larger = is(two, one, &factor).then_some(*up);
+        larger.or_else(|| is(one, two, &factor).then_some(*down))
     })
 }
 
-/// Whether two integers are one Unix time in two units, where the coarser lost the digits in between. Plain integers
+/// The unit of two integers that are one Unix time in two units, where the coarser lost the digits in between. Plain integers
 /// only: `12.9` and `12` are likelier to be something else.
-fn cut_unix_times(one: &[u8], two: &[u8]) -> bool {
+fn cut_unix_times(one: &[u8], two: &[u8]) -> Option<Explanation> {
     let plain = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
-    plain(one)
-        && plain(two)
-        && one.len() != two.len()
-        && match (Instant::from_number(one), Instant::from_number(two)) {
-            (Some(first), Some(second)) => first.is_cut_of(&second),
-            _ => false,
-        }
+    if !(plain(one) && plain(two) && one.len() != two.len()) {
+        return None;
+    }
+    let (first, second) = (Unix::from_number(one)?, Unix::from_number(two)?);
+    let is_cut = first.instant.is_cut_of(&second.instant);
+    is_cut.then(|| cut_to(first.unit.min(second.unit)))
 }
 
 /// Whether both numbers read as the same double, or as two neighbouring ones.

@@ -19,7 +19,8 @@ fn near_of(one: &str, two: &str) -> Option<E> {
 fn check(cases: &[(&str, &str, Option<E>)]) {
     for (one, two, expected) in cases {
         assert_eq!(near_of(one, two), *expected, "{one} {two}");
-        assert_eq!(near_of(two, one), *expected, "{two} {one}");
+        let back = expected.map(E::reversed);
+        assert_eq!(near_of(two, one), back, "{two} {one}");
     }
 }
 
@@ -33,7 +34,7 @@ fn check_texts(cases: &[(&str, &str, Option<E>)]) {
         );
         assert_eq!(
             texts(two.as_bytes(), one.as_bytes()),
-            *expected,
+            expected.map(E::reversed),
             "{two} {one}"
         );
     }
@@ -52,7 +53,8 @@ fn times_and_durations() {
             "Thu, 02 Jan 2020 03:04:05 GMT",
             Some(E::SameInstant),
         ),
-        ("2020-01-02T03:04:05Z", "1577934245", Some(E::SameInstant)),
+        ("2020-01-02T03:04:05Z", "1577934245", Some(E::UnixSeconds)),
+        ("2020-01-02T03:04:05Z", "1577934245000", Some(E::UnixMillis)),
         (
             "2020-01-02T03:04:05.123456Z",
             "2020-01-02T03:04:05.123Z",
@@ -61,7 +63,12 @@ fn times_and_durations() {
         (
             "2020-01-02T03:04:05",
             "2020-01-02T03:04:05Z",
-            Some(E::SameReading),
+            Some(E::AssumedUtc),
+        ),
+        (
+            "2020-01-02T03:04:05",
+            "2020-01-02T03:04:05+05:00",
+            Some(E::AssumedOffset),
         ),
         (
             "2020-01-02T03:04:05+01:00",
@@ -82,17 +89,48 @@ fn times_and_durations_in_other_types() {
         (
             r#""2020-01-02T03:04:05Z""#,
             "1577934245",
-            Some(E::SameInstant),
+            Some(E::UnixSeconds),
         ),
+        (
+            r#""2020-01-02T03:04:05Z""#,
+            "1577934245000",
+            Some(E::UnixMillis),
+        ),
+        (
+            r#""2020-01-02T03:04:05Z""#,
+            "1577934245000000",
+            Some(E::UnixMicros),
+        ),
+        (
+            r#""2020-01-02T03:04:05Z""#,
+            "1577934245000000000",
+            Some(E::UnixNanos),
+        ),
+        (
+            r#""2020-01-02T03:04:05""#,
+            "1577934245",
+            Some(E::AssumedUtcSeconds),
+        ),
+        (
+            r#""2020-01-02T03:04:05""#,
+            "1577934245000",
+            Some(E::AssumedUtcMillis),
+        ),
+        (r#""2020-01-02T03:04:05""#, "1577934245000000", None),
         (
             r#""2020-01-02T03:04:05.12Z""#,
             "1577934245.120000000",
-            Some(E::SameInstant),
+            Some(E::UnixSeconds),
         ),
         (
             r#""2020-01-02T03:04:05.123Z""#,
             "1577934245",
-            Some(E::TruncatedTime),
+            Some(E::CutUnixSeconds),
+        ),
+        (
+            r#""2020-01-02T03:04:05.123456Z""#,
+            "1577934245123",
+            Some(E::CutUnixMillis),
         ),
         (
             r#""2020-01-02T03:04:05.12Z""#,
@@ -102,7 +140,7 @@ fn times_and_durations_in_other_types() {
         (
             "1577934245120",
             r#"{"secs_since_epoch":1577934245,"nanos_since_epoch":120000000}"#,
-            Some(E::SameInstant),
+            Some(E::UnixMillis),
         ),
         (
             r#""2020-01-02T03:04:05.12Z""#,
@@ -125,24 +163,32 @@ fn times_and_durations_in_other_types() {
             "[2020,2,3,4,5,120000000,0,0,0]",
             Some(E::SameInstant),
         ),
-        ("1500000000", "[1,500000000]", Some(E::SameDuration)),
+        ("1500000000", "[1,500000000]", Some(E::DurationNanos)),
         (r#""PT1.5S""#, "[1,500000000]", Some(E::SameDuration)),
-        (r#""1.500000000""#, "[1,500000000]", Some(E::SameDuration)),
+        (
+            r#""1.500000000""#,
+            "[1,500000000]",
+            Some(E::DurationSeconds),
+        ),
         ("1", "[1,0]", None),
         // A naive time in parts is not an instant either.
         (r#""2020-01-02T03:04:05Z""#, "[2020,1,2,3,4,5]", None),
         (
             "1500000000",
             r#"{"secs":1,"nanos":500000000}"#,
-            Some(E::SameDuration),
+            Some(E::DurationNanos),
         ),
         (
             r#""PT1.5S""#,
             r#"{"secs":1,"nanos":500000000}"#,
             Some(E::SameDuration),
         ),
-        (r#""1.5s""#, "1500000000", Some(E::SameDuration)),
-        (r#""PT1.5S""#, "1.5", Some(E::SameDuration)),
+        (r#""1.5s""#, "1500000000", Some(E::DurationNanos)),
+        (r#""PT1.5S""#, "1.5", Some(E::DurationSeconds)),
+        (r#""PT2M""#, "120", Some(E::DurationSeconds)),
+        (r#""PT2M""#, "120000", Some(E::DurationMillis)),
+        // Of nothing no unit is proven.
+        (r#""PT0S""#, "0", Some(E::SameDuration)),
         (r#""PT1.5S""#, "1.6", None),
         ("1", r#"{"secs":1,"nanos":1000000000}"#, None),
         ("1", r#"{"secs":1,"secs":1}"#, None),
@@ -173,11 +219,19 @@ fn numbers() {
         (r#""12.345""#, "12.35", Some(E::Rounded)),
         ("1577934245", "1577934245000", Some(E::ScaledBy1000)),
         ("1.5", "1500", Some(E::ScaledBy1000)),
-        ("1577934245", "1577934245123", Some(E::TruncatedTime)),
-        ("1577934245123", "1577934245123456", Some(E::TruncatedTime)),
+        ("1577934245", "1577934245123", Some(E::CutUnixSeconds)),
+        ("1577934245123", "1577934245123456", Some(E::CutUnixMillis)),
         ("1577934245", "1577934246123", None),
-        ("12.349", "12.34", Some(E::Truncated)),
-        ("12.9", "12", Some(E::Truncated)),
+        ("12.349", "12.34", Some(E::CutDecimals)),
+        ("12.39", "12.3", Some(E::CutToTenths)),
+        ("12.9", "12", Some(E::CutToWhole)),
+        ("5.99", "5", Some(E::CutToWhole)),
+        ("12.4567", "12.5", Some(E::RoundedToTenths)),
+        ("12.4567", "12", Some(E::RoundedToWhole)),
+        ("12.5", "13", Some(E::RoundedToWhole)),
+        // Cents that are zero are no digits that were lost.
+        ("12.0012", "12", Some(E::Rounded)),
+        ("12.3049", "12.3", Some(E::Rounded)),
         ("1", "12", None),
         ("12.50", "12.51", None),
         ("1e400", "1e401", None),
@@ -194,10 +248,11 @@ fn types() {
     check(&[
         ("1", r#""1""#, Some(E::TypeOnly)),
         ("true", r#""true""#, Some(E::TypeOnly)),
-        ("true", "1", Some(E::TypeOnly)),
-        ("false", "0", Some(E::TypeOnly)),
+        ("true", "1", None),
+        ("false", "0", None),
         ("true", "0", None),
         ("null", "[]", Some(E::NullVsEmpty)),
+        ("null", "{}", Some(E::NullVsEmptyObject)),
         ("null", r#""""#, Some(E::NullVsBlank)),
         ("null", "0", None),
         ("[]", "{}", None),
@@ -261,12 +316,23 @@ fn spellings_of_text() {
             "6ba7b8109dad11d180b400c04fd430c8",
             Some(E::SameUuid),
         ),
+        // A digest, perhaps.
+        (
+            "0123456789ABCDEF0123456789ABCDEF",
+            "0123456789abcdef0123456789abcdef",
+            Some(E::CaseOnly),
+        ),
         ("Abc", "aBC", Some(E::CaseOnly)),
         ("a b", "a  b ", Some(E::WhitespaceOnly)),
+        ("12 3007", "1 23007", None),
+        ("ab", "a b", None),
+        ("a, b", "a,b", Some(E::WhitespaceOnly)),
+        ("1, 5", "1,5", None),
         ("e\u{301}", "\u{e9}", Some(E::UnicodeNfc)),
         ("/a%20b", "/a b", Some(E::PercentEncoding)),
         ("/a%2520b", "/a%20b", Some(E::PercentEncoding)),
-        ("q=a+b%26", "q=a%20b%26", Some(E::PercentEncoding)),
+        ("q=a+b%26", "q=a%20b%26", Some(E::FormEncoding)),
+        ("+49170", " 49170", Some(E::FormEncoding)),
         ("q=%27", "q='", Some(E::PercentEncoding)),
         ("100%", "100", None),
         ("a &lt; b &#x27;", "a < b &#39;", Some(E::HtmlEntities)),
@@ -323,12 +389,14 @@ fn scales() {
         ("0", "1000", None),
         ("1.5", "90", Some(E::ScaledBy60)),
         ("25", "1500", Some(E::ScaledBy60)),
-        ("1.5", "5400", Some(E::ScaledBy60)),
+        ("1.5", "5400", Some(E::ScaledBy3600)),
         ("25", "1501", None),
         ("12", "12288", Some(E::ScaledBy1024)),
-        ("1.5", "1610612736", Some(E::ScaledBy1024)),
-        // Scaled by 1000 keeps its word.
+        ("1.5", "1610612736", Some(E::ScaledBy1073741824)),
         ("1.5", "1500", Some(E::ScaledBy1000)),
+        ("1.5", "1500000", Some(E::ScaledBy1000000)),
+        ("1500000000", "1.5", Some(E::DividedBy1000000000)),
+        ("1250", "12.5", Some(E::DividedBy100)),
         ("12", "1e999999999", None),
     ]);
 }

@@ -6,8 +6,8 @@ use parity_schemas::verdict::Explanation;
 use unicode_normalization::UnicodeNormalization;
 
 use super::duration::Nanoseconds;
-use super::{bytes, echo, instants, localized, number, reshaped};
-use crate::instant::Instant;
+use super::{bytes, echo, instants, localized, number, reshaped, unix_times};
+use crate::instant::{Instant, Unix};
 use crate::notation::number::is_number;
 
 /// Longest texts that are compared for more than truncation; for longer ones it would cost more than it tells.
@@ -58,13 +58,14 @@ pub(crate) fn texts(one: &[u8], two: &[u8]) -> Option<Explanation> {
 fn times(one: &[u8], two: &[u8]) -> Option<Explanation> {
     let unix = |text: &[u8]| {
         let long = text.len() >= MIN_INTEGER_BYTES;
-        long.then(|| Instant::from_number(text)).flatten()
+        long.then(|| Unix::from_number(text)).flatten()
     };
-    let (first, second) = match (Instant::parse(one), Instant::parse(two)) {
-        (None, None) => return None,
-        (first, second) => (first.or_else(|| unix(one))?, second.or_else(|| unix(two))?),
-    };
-    instants(&first, &second)
+    match (Instant::parse(one), Instant::parse(two)) {
+        (None, None) => None,
+        (Some(first), Some(second)) => instants(&first, &second),
+        (Some(time), None) => unix_times(&time, &unix(two)?),
+        (None, Some(time)) => unix_times(&time, &unix(one)?),
+    }
 }
 
 fn is_telling_number(one: &[u8], two: &[u8]) -> bool {
@@ -78,15 +79,18 @@ fn alike(one: &[u8], two: &[u8]) -> Option<Explanation> {
         return lost_characters(one, two).then_some(Explanation::Mojibake);
     };
     let uuid = |text: &str| uuid::Uuid::try_parse(text).ok();
-    if let (Some(first), Some(second)) = (uuid(first), uuid(second))
-        && first == second
+    // 32 digits alone may be a digest as well.
+    let has_form = |text: &str| text.contains(['-', '{', ':']);
+    if let (Some(one), Some(two)) = (uuid(first), uuid(second))
+        && one == two
+        && (has_form(first) || has_form(second))
     {
         return Some(Explanation::SameUuid);
     }
     if lower(first) == lower(second) {
         return Some(Explanation::CaseOnly);
     }
-    if visible(first) == visible(second) {
+    if spaced(first) == spaced(second) {
         return Some(Explanation::WhitespaceOnly);
     }
     if first.nfc().eq(second.nfc()) {
@@ -97,8 +101,11 @@ fn alike(one: &[u8], two: &[u8]) -> Option<Explanation> {
     }
     let percent = |text| without_percents(text, false);
     let form = |text| without_percents(text, true);
-    if same_without(one, two, percent) || same_without(one, two, form) {
+    if same_without(one, two, percent) {
         return Some(Explanation::PercentEncoding);
+    }
+    if same_without(one, two, form) {
+        return Some(Explanation::FormEncoding);
     }
     if same_without(first, second, without_entities) {
         return Some(Explanation::HtmlEntities);
@@ -113,10 +120,21 @@ fn lower(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-fn visible(text: &str) -> String {
-    text.chars()
-        .filter(|character| !character.is_whitespace())
-        .collect()
+/// A text with one space for each white space, and none where it tells nothing apart: at the ends, and beside punctuation.
+/// `12 3` and `1 23` are two texts, and so are `1, 5` and `1,5`.
+fn spaced(text: &str) -> String {
+    const PUNCTUATION: &[char] = &['{', '}', '[', ']', '(', ')', ':', ';', '"', '=', ','];
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let around = [out.chars().next_back(), word.chars().next()];
+        let is_loose = around.iter().flatten().any(|at| PUNCTUATION.contains(at))
+            && !around.iter().flatten().any(char::is_ascii_digit);
+        if !(out.is_empty() || is_loose) {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// Whether two texts differ only in one layer of escaping.
@@ -268,16 +286,18 @@ fn is_permuted(one: &str, two: &str) -> bool {
         _ => (one, two),
     };
     SEPARATORS.into_iter().any(|separator| {
-        one.contains(separator)
-            && two.contains(separator)
-            && sorted(one, separator) == sorted(two, separator)
+        one.contains(separator) && two.contains(separator) && {
+            let [mut one, mut two] = [one, two].map(|text| parts(text, separator));
+            let same_order = one == two;
+            one.sort_unstable();
+            two.sort_unstable();
+            !same_order && one == two
+        }
     })
 }
 
-fn sorted(text: &str, separator: char) -> Vec<&str> {
-    let mut parts: Vec<&str> = text.split(separator).map(str::trim).collect();
-    parts.sort_unstable();
-    parts
+fn parts(text: &str, separator: char) -> Vec<&str> {
+    text.split(separator).map(str::trim).collect()
 }
 
 /// Whether one text is the beginning of the other, perhaps followed by an ellipsis.

@@ -64,8 +64,11 @@ impl<'a> Scalar<'a> {
                 self.is_text() && other.is_text() && explain::same_documents(self.text, other.text)
             }
             Action::Number => decimals().is_some_and(|(one, two)| one == two),
+            // 1772357412 and 1772357412000 are two numbers: nothing says that one of them is in another unit.
             Action::Timestamp => {
-                matches!((self.instant(), other.instant()), (Some(one), Some(two)) if one == two)
+                let is_number = |scalar: &Self| scalar.kind == NodeKind::Number;
+                let times = self.instant().zip(other.instant());
+                !(is_number(self) && is_number(other)) && times.is_some_and(|(one, two)| one == two)
             }
             Action::Uuid => {
                 matches!((self.uuid(), other.uuid()), (Some(one), Some(two)) if one == two)

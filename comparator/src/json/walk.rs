@@ -323,10 +323,10 @@ impl<'w> Walk<'w, '_> {
             return false;
         }
         let rules = self.out.rules;
-        let as_numbers = matched
-            .scalar
-            .iter()
-            .any(|rule| matches!(rules.get(*rule).action, Action::Number));
+        // A string of JSON is a number by a rule only; what has texts alone has no other numbers.
+        let mut actions = matched.scalar.iter().map(|rule| &rules.get(*rule).action);
+        let as_numbers =
+            self.out.has_texts_alone || actions.any(|action| matches!(action, Action::Number));
         // The kind with which it would be reported.
         let kind = match (self.legacy.kind(legacy), self.candidate.kind(candidate)) {
             (one, two) if one == two => Kind::Value,

@@ -211,7 +211,7 @@ impl Retrial {
 
 /// An exchange with these answers.
 fn exchange(mismatch: &Mismatch, answers: &Sample) -> Option<Exchange> {
-    let [legacy, candidate] = captured(mismatch, answers)?;
+    let ([legacy, candidate], _) = captured(mismatch, answers)?;
     Some(Exchange {
         time: mismatch.time,
         route: Arc::new(Route::new(mismatch.route.as_str())),

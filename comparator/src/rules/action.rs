@@ -85,25 +85,35 @@ impl Action {
 /// Whether a value that is wrong may be explained like this.
 pub(crate) fn is_rough(explanation: Explanation) -> bool {
     use Explanation as E;
-    matches!(
-        explanation,
-        E::TruncatedTime
-            | E::Rounded
-            | E::NearDouble
-            | E::SameReading
-            | E::ScaledBy10
-            | E::ScaledBy60
-            | E::ScaledBy100
-            | E::ScaledBy1000
-            | E::ScaledBy1024
-            | E::CaseOnly
-            | E::Localized
-            | E::Permutation
-            | E::Mojibake
-            | E::Truncated
-            | E::Moved
-            | E::OtherName
-    )
+    explanation.is_scale()
+        || matches!(
+            explanation,
+            E::CutUnixSeconds
+                | E::CutUnixMillis
+                | E::CutUnixMicros
+                | E::TruncatedTime
+                | E::Rounded
+                | E::RoundedToTenths
+                | E::RoundedToWhole
+                | E::CutDecimals
+                | E::CutToTenths
+                | E::CutToWhole
+                | E::EqualDecimal
+                | E::NearDouble
+                | E::SameReading
+                | E::AssumedUtc
+                | E::AssumedOffset
+                | E::AssumedUtcSeconds
+                | E::AssumedUtcMillis
+                | E::CaseOnly
+                | E::FormEncoding
+                | E::Localized
+                | E::Permutation
+                | E::Mojibake
+                | E::Truncated
+                | E::Moved
+                | E::OtherName
+        )
 }
 
 /// What a rule does with one part of a text.
@@ -166,11 +176,11 @@ impl std::fmt::Debug for Fields {
 
 /// A set of explanations.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Explanations(u64);
+pub(crate) struct Explanations(u128);
 
 impl Explanations {
     pub(crate) fn contains(self, explanation: Explanation) -> bool {
-        self.0 >> explanation as u64 & 1 == 1
+        self.0 >> explanation as u32 & 1 == 1
     }
 
     /// Whether any of them says that one side has nothing.
@@ -184,7 +194,7 @@ impl Explanations {
 
 impl FromIterator<Explanation> for Explanations {
     fn from_iter<I: IntoIterator<Item = Explanation>>(explanations: I) -> Self {
-        let bits = explanations.into_iter().map(|word| 1 << word as u64);
+        let bits = explanations.into_iter().map(|word| 1_u128 << word as u32);
         Self(bits.fold(0, |set, bit| set | bit))
     }
 }

@@ -8,7 +8,7 @@ use super::action::Action;
 /// Version of what is equal by default. It is part of the rules hash, so evidence gathered under other semantics is
 /// never added to new evidence. Raise it with every change that could turn a match into a mismatch or back, and with every
 /// new kind of what rechecks count: of that the earlier ones say nothing, and would count as if they had not seen it.
-pub(super) const COMPARATOR_VERSION: u32 = 6;
+pub(super) const COMPARATOR_VERSION: u32 = 7;
 
 /// Hash of everything that decides what is equal. Rules are hashed in their order, which decides which of two rules
 /// is applied to an array and which is credited with a hit. `version` is that of what is equal by default.

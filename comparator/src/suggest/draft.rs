@@ -110,10 +110,10 @@ impl Draft {
             (_, Kind::Type) => "every two values of different types that are near in this way",
             _ => "every two values of one type that are near in this way",
         };
-        let whatever = if self.explanation.is_some() {
-            ", whatever they are and whichever service has which"
-        } else {
-            ""
+        let whatever = match self.explanation {
+            Some(near) if near.is_scale() => ", whatever they are, and in no other direction",
+            Some(_) => ", whatever they are and whichever service has which",
+            None => "",
         };
         if let Some(to) = &self.to {
             return format!(

@@ -2,6 +2,7 @@
 //! risk.
 
 use parity_schemas::report::GroupReport;
+use parity_schemas::secret::is_secret_name;
 use parity_schemas::suggested::Effect;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
@@ -33,50 +34,15 @@ impl Nature {
         let same_type = kind == Kind::Value;
         // The mirror itself added the header that is echoed.
         let is_harmless = (same_type && explanation.is_spelling()) || explanation == E::Echo;
-        let risk = match explanation {
-            E::SameInstant | E::EqualDecimal | E::SameUuid if same_type => {
-                "a client that compares the text, or reads one spelling only"
-            }
-            E::SameBytes | E::SameDuration if same_type => {
-                "a client that reads the former notation: it gets another value, or none"
-            }
-            E::SameInstant
-            | E::SameDuration
-            | E::EqualDecimal
-            | E::SameUuid
-            | E::SameBytes
+        let may_lose = matches!(
+            explanation,
+            // An identifier of many digits may be another one, and a balance of 0 that is not there may be a lost one.
+            E::EqualDouble | E::EmptyVsMissing
+            // What is decoded once too often, or not at all, is near in the same way.
+            | E::PercentEncoding | E::HtmlEntities | E::WhitespaceOnly
+            // An identifier with zeros before it is a text, and one beyond 2^53 no number that clients can read.
             | E::TypeOnly
-            | E::JsonInText
-            | E::Wrapped => "a typed client that cannot read the other type",
-            E::Echo => "nothing that a client sends: the mirror added the header",
-            E::NullVsMissing | E::NullVsEmpty | E::NullVsBlank => {
-                "a client that tells null, empty and absent apart"
-            }
-            E::EmptyVsMissing => {
-                "a value that is zero, false or empty, where a client demands one or takes absence for something else"
-            }
-            E::WhitespaceOnly | E::UnicodeNfc | E::PercentEncoding | E::HtmlEntities => {
-                "a client that shows or compares the text"
-            }
-            E::NotFinite | E::ByteOrderMark => "a client that reads the former form",
-            E::Renamed | E::OtherName => {
-                "a client that reads the former name: it finds nothing there"
-            }
-            E::EqualDouble => {
-                "exact integers and decimals: an identifier beyond 2^53 becomes that of something else"
-            }
-            E::TruncatedTime | E::Rounded | E::NearDouble => "digits, and what is added up of them",
-            E::SameReading => "the offset: it may be another instant by hours",
-            E::ScaledBy1000 | E::ScaledBy10 | E::ScaledBy100 | E::ScaledBy60 | E::ScaledBy1024 => {
-                "a value that is wrong by that factor, up or down; `scale` accepts one direction only"
-            }
-            E::CaseOnly | E::Localized | E::Permutation => "a client that reads the text",
-            E::Mojibake => "characters",
-            E::Truncated => "the rest of the text",
-            E::Moved => "anything",
-        };
-        // An identifier of many digits may be another one, and a balance of 0 that is not there may be a lost one.
-        let may_lose = matches!(explanation, E::EqualDouble | E::EmptyVsMissing);
+        );
         Self {
             meaning: explanation.meaning(),
             effect: if is_harmless {
@@ -86,8 +52,91 @@ impl Nature {
             },
             // Elsewhere a wrong value could pass for it.
             may_be_anywhere: !is_rough(explanation) && !may_lose,
-            risk,
+            risk: risk(explanation, same_type),
         }
+    }
+}
+
+fn risk(explanation: Explanation, same_type: bool) -> &'static str {
+    use Explanation as E;
+    match explanation {
+        E::SameInstant | E::SameUuid if same_type => {
+            "a client that compares the text, or reads one spelling only"
+        }
+        E::EqualDecimal => {
+            "a text that is no amount: version 1.10 is another release than 1.1, and so may be a code or an id"
+        }
+        E::SameBytes | E::SameDuration if same_type => {
+            "a client that reads the former notation: it gets another value, or none"
+        }
+        E::UnixSeconds
+        | E::UnixMillis
+        | E::UnixMicros
+        | E::UnixNanos
+        | E::DurationSeconds
+        | E::DurationMillis
+        | E::DurationMicros
+        | E::DurationNanos => {
+            "a client that reads the former form, or takes the number for one in another unit"
+        }
+        E::SameInstant
+        | E::SameDuration
+        | E::SameUuid
+        | E::SameBytes
+        | E::JsonInText
+        | E::Wrapped => "a typed client that cannot read the other type",
+        E::TypeOnly => "a typed client that cannot read the other type, and digits beyond 2^53",
+        E::Echo => "nothing that a client sends: the mirror added the header",
+        E::NullVsMissing | E::NullVsEmpty | E::NullVsEmptyObject | E::NullVsBlank => {
+            "a client that tells null, empty and absent apart"
+        }
+        E::EmptyVsMissing => {
+            "a value that is zero, false or empty, where a client demands one or takes absence for something else"
+        }
+        E::WhitespaceOnly => {
+            "a client that shows or compares the text, or splits it into lines or columns"
+        }
+        E::UnicodeNfc => "a client that shows or compares the text",
+        E::PercentEncoding => {
+            "a client that follows or compares the text: what is decoded once too often, or not at all, is another address"
+        }
+        E::FormEncoding => {
+            "a plus sign that became a space: +49 170 is a phone number, 09:30+01:00 a time, and both are broken without it"
+        }
+        E::HtmlEntities => {
+            "a page that shows the text as it is: what was escaped becomes markup, and `<script>` runs; or it is escaped twice"
+        }
+        E::NotFinite | E::ByteOrderMark => "a client that reads the former form",
+        E::Renamed | E::OtherName => "a client that reads the former name: it finds nothing there",
+        E::EqualDouble => {
+            "exact integers and decimals: an identifier beyond 2^53 becomes that of something else"
+        }
+        E::TruncatedTime | E::CutUnixSeconds | E::CutUnixMillis | E::CutUnixMicros => {
+            "the order of what happened within one unit, and a client that reads the former form"
+        }
+        E::Rounded | E::CutDecimals | E::NearDouble => "digits, and what is added up of them",
+        E::RoundedToTenths | E::CutToTenths => {
+            "digits: an amount without its cents, and what is added up of them"
+        }
+        E::RoundedToWhole | E::CutToWhole => {
+            "all that stands behind the decimal point: 5.99 that became 5 or 6"
+        }
+        E::SameReading | E::AssumedOffset => "the offset: it is another instant, by hours",
+        E::AssumedUtc | E::AssumedUtcSeconds | E::AssumedUtcMillis => {
+            "the offset: the time without one may be meant in another zone, and is another instant by hours then"
+        }
+        E::CaseOnly => {
+            "a text of which the case counts: another code, password, identifier or path is near in the same way"
+        }
+        E::Localized | E::Permutation => "a client that reads the text",
+        E::Mojibake => "characters",
+        E::Truncated => "the rest of the text",
+        E::Moved => "anything",
+        _ if explanation.is_scale() => {
+            "a client that reads the former unit: its amounts are wrong by that factor"
+        }
+        // Every factor is above.
+        _ => "a client that reads the former form",
     }
 }
 
@@ -108,10 +157,18 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
         }
         (Part::Body, None, Kind::Order) if can_be_named(group) => return None,
         (_, None, _) => "nothing explains the other value",
+        (_, Some(near), _) if near.is_of_text() && is_secret(group) => {
+            "its name says that it is secret, and of a secret each character counts"
+        }
         _ if !can_be_named(group) => "its place cannot be written as it is shown",
         _ => return None,
     };
     Some(why)
+}
+
+/// Whether it stands in something whose name says that it is secret.
+fn is_secret(group: &GroupReport) -> bool {
+    group.pattern.split('/').any(is_secret_name)
 }
 
 /// A `rename` still finds what contradicts it, so only most of the mismatches have to agree.

@@ -178,6 +178,56 @@ const PLANTED: &[(&str, &str, &str)] = &[
         r#"{"x":"P1DT11H"}"#,
     ),
     (r#"{"x":"1.10"}"#, r#"{"x":"1.1"}"#, r#"{"x":"1.2"}"#),
+    // A fault that is as true of its values as the noise: another unit, factor, direction, offset or number of digits.
+    (
+        r#"{"x":"2026-03-01T09:30:12Z"}"#,
+        r#"{"x":1772357412}"#,
+        r#"{"x":1772357412000}"#,
+    ),
+    (
+        r#"{"x":"2026-03-01T09:30:12.5Z"}"#,
+        r#"{"x":1772357412}"#,
+        r#"{"x":1772357412500}"#,
+    ),
+    (
+        r#"{"x":"2026-03-01T09:30:12.567890Z"}"#,
+        r#"{"x":1772357412}"#,
+        r#"{"x":1772357412567}"#,
+    ),
+    (
+        r#"{"x":"2026-03-01T09:30:12Z"}"#,
+        r#"{"x":1772357412000}"#,
+        r#"{"x":1772357412}"#,
+    ),
+    (
+        r#"{"x":"2026-03-01T09:30:12"}"#,
+        r#"{"x":1772357412}"#,
+        r#"{"x":1772357412000}"#,
+    ),
+    (r#"{"x":"PT2M"}"#, r#"{"x":120}"#, r#"{"x":120000}"#),
+    (r#"{"x":"PT2M"}"#, r#"{"x":120000}"#, r#"{"x":120}"#),
+    (r#"{"x":12.5}"#, r#"{"x":1250}"#, r#"{"x":0.125}"#),
+    (r#"{"x":1250}"#, r#"{"x":12.5}"#, r#"{"x":125000}"#),
+    (r#"{"x":12.5}"#, r#"{"x":12500}"#, r#"{"x":12500000}"#),
+    (r#"{"x":12.5}"#, r#"{"x":750}"#, r#"{"x":45000}"#),
+    (r#"{"x":12.5}"#, r#"{"x":12800}"#, r#"{"x":13107200}"#),
+    (
+        r#"{"x":"2020-01-02T03:04:05"}"#,
+        r#"{"x":"2020-01-02T03:04:05Z"}"#,
+        r#"{"x":"2020-01-02T03:04:05+05:00"}"#,
+    ),
+    (r#"{"x":10.4567}"#, r#"{"x":10.46}"#, r#"{"x":10}"#),
+    (r#"{"x":10.4567}"#, r#"{"x":10.46}"#, r#"{"x":10.5}"#),
+    (r#"{"x":10.4587}"#, r#"{"x":10.45}"#, r#"{"x":10}"#),
+    (r#"{"x":null}"#, r#"{"x":[]}"#, r#"{"x":{}}"#),
+    (r#"{"x":null}"#, r#"{"x":{}}"#, r#"{"x":[]}"#),
+    (
+        r#"{"x":"12 3007 "}"#,
+        r#"{"x":"12 3007"}"#,
+        r#"{"x":"1 23007"}"#,
+    ),
+    (r#"{"x":"/a b"}"#, r#"{"x":"/a%20b"}"#, r#"{"x":"/a+b"}"#),
+    (r#"{"x":true}"#, r#"{"x":"true"}"#, r#"{"x":1}"#),
     (
         r#"{"x":0.1}"#,
         r#"{"x":0.1000000000000000055511151231257827}"#,
@@ -282,7 +332,7 @@ fn each_suggestion_excuses_what_it_covers_and_nothing_that_is_planted_there() {
             );
             let found = &seen[0].group;
             let is_safe = Nature::of(found.kind, found.explanation).may_be_anywhere;
-            let by_route = !is_safe && routes.len() <= MAX_RULES_BY_ROUTE;
+            let by_route = !is_safe;
             let expected = if by_route { routes.len() } else { 1 };
             assert_eq!(
                 suggested.rules.len(),
@@ -328,6 +378,14 @@ fn what_nothing_explains_is_listed_and_never_suggested() {
         (r#"{"x":1}"#, "{}"),
         ("{}", r#"{"x":1}"#),
         (r#"{"x":1}"#, r#"{"x":[5]}"#),
+        (r#"{"x":1}"#, r#"{"x":true}"#),
+        (r#"{"x":"12 3"}"#, r#"{"x":"1 23"}"#),
+        (r#"{"password":"AbC"}"#, r#"{"password":"abc"}"#),
+        (r#"{"apiToken":"a b"}"#, r#"{"apiToken":"a  b"}"#),
+        (
+            r#"{"x":{"client_secret":"a%20b"}}"#,
+            r#"{"x":{"client_secret":"a b"}}"#,
+        ),
         (
             r#"{"id":"2f1c0a9b-7f3e-4d7c-9a55-0d5c0e7b1a11"}"#,
             r#"{"id":"8a6e0803-ad2c-4c7e-b1a0-5a6b0cde22ff"}"#,
@@ -362,7 +420,23 @@ fn only_what_a_typed_client_reads_alike_is_harmless() {
         ("0.1", "0.1000000000000000055511151231257827", Lossy, false),
         ("\"aGVsbG8=\"", "\"68656c6c6f\"", Lossy, true),
         ("\"PT1H\"", "\"3600s\"", Lossy, true),
-        ("\"1.50\"", "\"1.5\"", Harmless, true),
+        // An amount or a version: a text does not say.
+        ("\"1.50\"", "\"1.5\"", Lossy, false),
+        ("\"1.50\"", "1.5", Lossy, false),
+        ("\"2026-01-01T08:00:00Z\"", "1767254400", Lossy, true),
+        ("\"PT1H\"", "3600", Lossy, true),
+        (
+            "\"0123456789ABCDEF0123456789ABCDEF\"",
+            "\"0123456789abcdef0123456789abcdef\"",
+            Lossy,
+            false,
+        ),
+        (
+            "\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\"",
+            "\"A0EEBC999C0B4EF8BB6D6BB9BD380A11\"",
+            Harmless,
+            true,
+        ),
         (
             "\"2026-01-01T10:00:00+02:00\"",
             "\"2026-01-01T08:00:00Z\"",
@@ -385,6 +459,31 @@ fn only_what_a_typed_client_reads_alike_is_harmless() {
         let expected = vec![effect; if is_anywhere { 1 } else { 2 }];
         assert_eq!(effects, expected, "{legacy} {candidate}: {suggested:?}");
     }
+}
+
+#[test]
+fn a_fault_on_one_route_leaves_the_others_their_rules() {
+    let names: Vec<String> = (0..8).map(|number| format!("GET /r{number}")).collect();
+    let routes: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (legacy, candidate) = (r#"{"x":null}"#, r#"{"x":[]}"#);
+    let mut seen = seen_on(&routes, legacy, candidate);
+    seen[0].group.against = 2;
+    let suggested = suggested(&seen);
+    assert_eq!(suggested.rules.len(), 7, "{suggested:?}");
+    assert_eq!(suggested.unruled.len(), 1, "{suggested:?}");
+    assert!(suggested.unruled[0].why.contains("contradict"));
+    let rules = configs(&suggested);
+    for (at, route) in routes.iter().enumerate() {
+        let is_wrong = compare(&rules, route, legacy, candidate).verdict == Verdict::Mismatch;
+        assert_eq!(is_wrong, at == 0, "{route}");
+    }
+    // More rules than anybody reads.
+    let names: Vec<String> = (0..30).map(|number| format!("GET /r{number}")).collect();
+    let routes: Vec<&str> = names.iter().map(String::as_str).collect();
+    let suggested = super::tests::suggested(&seen_on(&routes, r#"{"x":"A"}"#, r#"{"x":"a"}"#));
+    assert!(suggested.rules.is_empty(), "{suggested:?}");
+    assert_eq!(suggested.unruled.len(), 30);
+    assert!(suggested.unruled.iter().all(|one| one.why == TOO_MANY));
 }
 
 #[test]

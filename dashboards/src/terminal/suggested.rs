@@ -35,8 +35,9 @@ pub fn suggested(found: &Suggestions) -> String {
         comment(
             &mut out,
             &format!(
-                "with all of them, at least {} would be equal",
-                plural(found.excused_at_least, "mismatch", "mismatches")
+                "they cover a difference of at least {}; of at least {} of these they cover all, and the others still differ",
+                plural(found.covered_at_least, "mismatch", "mismatches"),
+                grouped(found.excused_at_least)
             ),
         );
     }

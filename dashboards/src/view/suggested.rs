@@ -55,6 +55,11 @@ pub fn suggested(
         !set.fingerprints.is_empty() && names.all(|name| named.contains(name))
     });
     let excused = sets.flat_map(|set| set.classes.values()).sum();
+    let sets = report.sets.iter().filter(|set| {
+        let mut names = set.fingerprints.iter();
+        names.any(|name| named.contains(name))
+    });
+    let covered = sets.flat_map(|set| set.classes.values()).sum();
     let noise = report.noise.iter();
     let noise = noise.filter(|noise| noise.state == NoiseState::Proven);
     Ok(Suggestions {
@@ -63,6 +68,7 @@ pub fn suggested(
         candidate_version: report.candidate_version.clone(),
         rules_hash: report.rules_hash.clone(),
         differing: report.differing,
+        covered_at_least: covered,
         excused_at_least: excused,
         noise: noise.count() as u64,
         noise_places: noise_places(decided),

@@ -232,6 +232,7 @@ impl Structured<'_, '_> {
         });
         let read = match read {
             [Ok(one), Ok(two)] => {
+                self.out.has_texts_alone = true;
                 let renames = Renames::of(self.out.rules, self.scope);
                 let [one, two] = xml::as_json([&one, &two], renames, limit);
                 [one, two].map(|json| json.map(|json| vec![json]).map_err(ReadError::Limit))

@@ -50,12 +50,12 @@ fn the_hash_of_a_rule_stays_the_same_from_one_build_to_the_next() {
     assert_eq!(
         hashes,
         [
-            "7aa8ca4a02506da9133d8f889678b76f",
-            "cb03ab26d0c3bf137d117672d5869e50",
-            "55337c4f68f623c0004e1e24a2e69d2b",
-            "a705ddde1010f614187f501ba2056078",
-            "a705ddde1010f614187f501ba2056078",
-            "a705ddde1010f614187f501ba2056078",
+            "e8613f5a5bc9f9feeda32a8e7c80b69d",
+            "53d68f6c6b3b1a0ffc9228c343ffa663",
+            "90dc299a8107068867bffdcda4a34b27",
+            "2e8187f0842e57182f83eb83d7a0b10b",
+            "2e8187f0842e57182f83eb83d7a0b10b",
+            "2e8187f0842e57182f83eb83d7a0b10b",
         ]
     );
 }
