@@ -47,7 +47,7 @@ pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
 pub(crate) use report::{
-    Cause, CauseName, ClientsView, Entry, Group, Headline, ReportView, extent, not_compared,
+    Cause, CauseName, ClientsView, Entry, Group, Headline, Member, ReportView, extent, not_compared,
 };
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
