@@ -18,6 +18,7 @@ mod left_out;
 mod page;
 
 use left_out::LeftOut;
+pub(crate) use left_out::leaves_nothing;
 
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;

@@ -53,7 +53,7 @@ pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
 pub(crate) use report::{
-    Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, ReportView, extent,
+    Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,
 };
 pub use settled::settled;

@@ -18,6 +18,8 @@ vocabulary! {
     FieldCount as "count of fields" {
         /// Answers whose fields were counted.
         Sampled = "sampled" => "answers whose fields were counted",
+        /// Those of [`Self::Roughly`] that are of bodies.
+        BodyRoughly = "body_roughly" => "fields of bodies that rules compare within a tolerance or in part",
         /// Fields of them that a rule compares with a tolerance only, and fields that it compares in part. They are left.
         Roughly = "roughly" => "fields that rules compare within a tolerance or in part",
         /// Fields of bodies that no rule ignores.
@@ -53,6 +55,11 @@ pub struct FieldShare {
     pub of_bodies: bool,
     /// The share of all fields that is compared within a tolerance or in part only, 0..=1; part of what is left.
     pub roughly: f64,
+    /// The share of the fields that is compared exactly, 0..=1: what is left without what is compared roughly, of whole answers
+    /// or of bodies alone, whichever is less. A tolerance may be so large that every value is within it, and no count tells.
+    pub exact: f64,
+    /// `exact` is of bodies alone.
+    pub exact_of_bodies: bool,
 }
 
 impl FieldShare {
@@ -64,6 +71,16 @@ impl FieldShare {
             0 => 1.0,
             all => (of(part) as f64 / all as f64).min(1.0),
         };
+        let exactly = |left, roughly, whole| match of(whole) {
+            0 => 1.0,
+            all => (of(left).saturating_sub(of(roughly)) as f64 / all as f64).min(1.0),
+        };
+        let exact = exactly(FieldCount::Left, FieldCount::Roughly, FieldCount::All);
+        let of_body = exactly(
+            FieldCount::BodyLeft,
+            FieldCount::BodyRoughly,
+            FieldCount::Body,
+        );
         let answers = share(FieldCount::Left, FieldCount::All);
         let bodies = share(FieldCount::BodyLeft, FieldCount::Body);
         (sampled > 0).then(|| Self {
@@ -74,16 +91,27 @@ impl FieldShare {
                 0 => 0.0,
                 _ => share(FieldCount::Roughly, FieldCount::All),
             },
+            exact: exact.min(of_body),
+            exact_of_bodies: of_body < exact,
         })
     }
 
     /// The share that is left, in whole percent; never 0 or 100 unless it is.
     pub fn percent(&self) -> u64 {
-        match self.left {
-            left if left <= 0.0 => 0,
-            left if left >= 1.0 => 100,
-            left => ((left * 100.0).floor() as u64).clamp(1, 99),
-        }
+        whole_percent(self.left)
+    }
+
+    /// The share that is compared exactly, in whole percent; never 0 or 100 unless it is.
+    pub fn exact_percent(&self) -> u64 {
+        whole_percent(self.exact)
+    }
+}
+
+fn whole_percent(share: f64) -> u64 {
+    match share {
+        share if share <= 0.0 => 0,
+        share if share >= 1.0 => 100,
+        share => ((share * 100.0).floor() as u64).clamp(1, 99),
     }
 }
 
@@ -118,6 +146,36 @@ mod tests {
         ] {
             let found = share(counts).map(|share| (share.percent(), share.roughly));
             assert_eq!(found, expected, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_compared_roughly_is_not_compared_exactly() {
+        use FieldCount::{All, Body, BodyLeft, BodyRoughly, Left, Roughly, Sampled};
+        for (counts, exact, of_bodies) in [
+            (&[(All, 4), (Left, 4)][..], 100, false),
+            (&[(All, 4), (Left, 4), (Roughly, 1)], 75, false),
+            (
+                &[
+                    (All, 4),
+                    (Left, 4),
+                    (Roughly, 2),
+                    (Body, 2),
+                    (BodyLeft, 2),
+                    (BodyRoughly, 2),
+                ],
+                0,
+                true,
+            ),
+            (&[(All, 4), (Left, 3), (Body, 2), (BodyLeft, 1)], 50, true),
+            (&[(All, 1_000), (Left, 1_000), (Roughly, 1)], 99, false),
+            // What nobody counted so.
+            (&[(All, 4), (Left, 1), (Roughly, 3)], 0, false),
+        ] {
+            let counts = [&[(Sampled, 1)][..], counts].concat();
+            let share = share(&counts).expect("a sample");
+            let found = (share.exact_percent(), share.exact_of_bodies);
+            assert_eq!(found, (exact, of_bodies), "{counts:?}");
         }
     }
 }

@@ -17,6 +17,7 @@ use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 
 use crate::ident::is_value_as_key;
+use crate::secret::holds_service_key;
 use document::Defined;
 
 pub use document::is_name;
@@ -460,7 +461,7 @@ fn is_hash_of(hash: &str, text: &str) -> bool {
 /// A name as labels have it. Programs that make names with values in them would make a route of each request, and show the
 /// values.
 fn shown(name: &str) -> &str {
-    if name.len() <= MAX_NAME_BYTES && !is_value_as_key(name) {
+    if name.len() <= MAX_NAME_BYTES && !is_value_as_key(name) && !holds_service_key(name) {
         name
     } else {
         HIDDEN_NAME

@@ -6,6 +6,7 @@
 //! How many different routes may be *counted* is a limit of the tally, not of this module.
 
 mod foreign;
+mod near;
 mod operations;
 mod reach;
 
@@ -22,6 +23,7 @@ use crate::secret::{Trail, is_secret_name};
 pub use operations::{OperationRoutes, means, split_operation};
 pub use reach::label_of_requests;
 
+use near::NearPaths;
 use operations::OperationRule;
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
@@ -277,6 +279,7 @@ pub struct RouteResolver {
     rules: Arc<[RouteRule]>,
     /// Of each rule, what is said of its operations.
     operations: Vec<Option<Arc<[OperationRule]>>>,
+    near: NearPaths,
     /// Whether what no route decides is shadowed whatever its method.
     unsafe_methods: bool,
     interned: HashMap<Box<str>, Arc<Route>>,
@@ -289,6 +292,7 @@ impl RouteResolver {
         let of_endpoint = |rule: &RouteRule| operations::of_endpoint(&rules, rule);
         Self {
             operations: rules.iter().map(of_endpoint).collect(),
+            near: NearPaths::new(&rules),
             rules,
             unsafe_methods: false,
             interned: HashMap::new(),
@@ -303,45 +307,38 @@ impl RouteResolver {
         self
     }
 
-    /// Whether a GraphQL service takes other methods at this path: most of them also read the document from the target of a GET, and
-    /// serve HEAD as GET.
-    fn is_beside_graphql(&self, method: &Method, path: &str) -> bool {
-        let is_endpoint = |rule: &RouteRule| rule.policy.graphql && rule.operation.is_none();
-        let mut endpoints = self.rules.iter().filter(|rule| is_endpoint(rule));
-        matches!(*method, Method::GET | Method::HEAD)
-            && endpoints.any(|rule| rule.matches_path(path))
-    }
-
     /// The route of a request; `path` is without the query.
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
-        let mut rules = self.rules.iter().zip(&self.operations);
-        let found = rules.find(|(rule, _)| rule.operation.is_none() && rule.matches(method, path));
-        let (rule, operations) = found.unzip();
+        let applies = |rule: &RouteRule| rule.operation.is_none() && rule.matches(method, path);
+        let exact = self.rules.iter().position(applies);
+        let near = self.near.of(method, path, exact);
+        let place = near.unwrap_or(exact);
+        let rule = place.and_then(|place| self.rules.get(place));
+        let operations = place.and_then(|place| self.operations.get(place)?.as_ref());
+        // What is only near is not what the rule names.
+        let named = rule.filter(|_| place == exact);
         self.scratch.clear();
-        let mut policy = if let Some(rule) = rule {
-            self.scratch.push_str(&rule.label);
-            rule.policy
-        } else {
-            write_label(&mut self.scratch, method, path);
-            RoutePolicy::default()
-        };
-        if !policy.graphql && self.is_beside_graphql(method, path) {
-            policy.graphql = true;
+        match named {
+            Some(rule) => self.scratch.push_str(&rule.label),
+            None => write_label(&mut self.scratch, method, path),
         }
+        let mut policy = rule.map_or_else(RoutePolicy::default, |rule| rule.policy);
+        policy.graphql |= near.is_some();
         if self.unsafe_methods {
             policy.shadow.get_or_insert(true);
         }
         if let Some(route) = self.interned.get(self.scratch.as_str())
             && route.policy == policy
-            && route.configured == rule.is_some()
+            && route.configured == named.is_some()
+            && route.operations.as_ref() == operations
         {
             return Arc::clone(route);
         }
         let route = Arc::new(Route {
             label: self.scratch.as_str().into(),
             policy,
-            configured: rule.is_some(),
-            operations: operations.cloned().flatten(),
+            configured: named.is_some(),
+            operations: operations.cloned(),
         });
         if self.interned.len() < MAX_INTERNED {
             self.interned

@@ -1,11 +1,11 @@
 //! The attributes of the exchange that a thread compares now, as numbers.
 //!
-//! What may be read of an exchange is the comparator's to say, and what is counted the tally book's. Here both meet, with one
-//! list that a thread uses again for each exchange.
+//! What may be read of an exchange, and which of that may be shown, is the comparator's to say; what is counted is the tally
+//! book's. Here both meet, with one list that a thread uses again for each exchange.
 
 use std::sync::Arc;
 
-use parity_comparator::redact::AttributeConfig;
+use parity_comparator::redact::{AttributeConfig, Redactor};
 use parity_schemas::exchange::Exchange;
 use parity_sink::TallyBook;
 use parity_sink::tally::{AttributeId, AttributeNumbers};
@@ -31,11 +31,13 @@ impl Attributes {
     }
 
     /// Reads those of an exchange.
-    pub(super) fn read(&mut self, exchange: &Exchange) {
+    pub(super) fn read(&mut self, exchange: &Exchange, redactor: &Redactor) {
         self.ids.clear();
         if let Some((config, numbers)) = &mut self.reading {
             config.each(exchange, |place, value| {
-                numbers.add(place, value, &mut self.ids);
+                numbers.add(place, value, &mut self.ids, |value| {
+                    config.shown(redactor, place, value)
+                });
             });
             // A parameter may come twice.
             self.ids.sort_unstable();

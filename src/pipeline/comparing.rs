@@ -166,7 +166,7 @@ impl Comparing {
             Verdict::Match => {
                 let target = self.target(&exchange);
                 let fields = self.fields(&exchange);
-                self.attributes.read(&exchange);
+                self.attributes.read(&exchange, &self.context.redactor);
                 let attributes = self.attributes.ids();
                 let settled = self.settle(|recorder| {
                     count_rule_hits(recorder, route, &comparison);
@@ -184,7 +184,7 @@ impl Comparing {
                 // Redaction may take as long as the comparison.
                 let (id, groups, record) = self.found(&exchange, &comparison);
                 let fields = self.fields(&exchange);
-                self.attributes.read(&exchange);
+                self.attributes.read(&exchange, &self.context.redactor);
                 let Some(Unsettled::First(route, epoch)) = self.under_way.take() else {
                     return;
                 };

@@ -163,6 +163,48 @@ fn every_module_opens_with_what_it_owns() {
     }
 }
 
+/// A sentence over two lines of source whose first line lost its `\` has a gap where it is printed.
+#[test]
+fn no_text_of_the_program_has_a_gap_between_its_words() {
+    let is_gap = |text: &str| {
+        let signs: Vec<char> = text.chars().collect();
+        signs.windows(5).any(|run| {
+            let is_word = |sign: char| sign.is_ascii_lowercase();
+            (is_word(run[0]) || ",;.".contains(run[0]))
+                && run[1..4].iter().all(|sign| *sign == ' ')
+                && (is_word(run[4]) || run[4] == ' ')
+        })
+    };
+    let mut gaps = Vec::new();
+    for folder in WITHOUT_CYCLES {
+        for file in rust_files(&root().join(folder).join("src")) {
+            if file.components().any(|part| part.as_os_str() == "tests") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).expect("readable");
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for (number, line) in (1..).zip(text.lines()) {
+                // Within one line of source, what stands in quotes.
+                let line = line.replace("\\n", "\n");
+                let quoted = line.split('"').skip(1).step_by(2);
+                let mut sentences = quoted.filter(|quoted| is_gap(quoted) && ends_in_words(quoted));
+                if sentences.next().is_some() {
+                    gaps.push(format!("{}:{number}: {line}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(gaps.is_empty(), "{}", gaps.join("\n"));
+}
+
+/// Whether words follow a gap: in a table a placeholder does.
+fn ends_in_words(quoted: &str) -> bool {
+    let after = quoted.rsplit("   ").next().unwrap_or_default();
+    after
+        .trim_start()
+        .starts_with(|sign: char| sign.is_ascii_lowercase())
+}
+
 #[test]
 fn no_test_file_is_forgotten() {
     let main = std::fs::read_to_string(root().join("tests/it/main.rs")).expect("readable");

@@ -146,6 +146,58 @@ fn what_is_planted_is_told_first_in_report_text_and_page() {
     }
 }
 
+/// Eight routes share a cause, and eight more another one. What is planted on the least frequent route of each is seen although a
+/// report lists only some of them.
+#[test]
+fn what_is_planted_on_a_group_that_is_not_listed_is_told_everywhere() {
+    const ROUTES: usize = 8;
+    const EACH: usize = 30;
+    let body = |target: &str, right: bool| -> String {
+        let path = target.split('?').next().unwrap_or_default();
+        let (kind, number) = path.trim_start_matches('/').split_at(1);
+        match (kind, right) {
+            ("r", true) => "{\"v\":1}".to_owned(),
+            ("r", false) => "{\"v\":2}".to_owned(),
+            (_, true) => format!("{{\"state{number}\":\"OPEN\"}}"),
+            (_, false) => format!("{{\"state{number}\":\"open\"}}"),
+        }
+    };
+    let legacy = Service::start(move |request| Answer::json(body(&request.target, true)));
+    let candidate = Service::start(move |request| {
+        let target = &request.target;
+        let is_last = target.starts_with("/r7") || target.starts_with("/s7");
+        let right = is_last && !target.contains("debug=") && !target.contains("trace=");
+        Answer::json(body(target, right))
+    });
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mut sent = 0;
+    for (kind, planted) in [("r", "debug"), ("s", "trace")] {
+        for route in 0..ROUTES - 1 {
+            for _ in 0..EACH {
+                mirror.get(&format!("/{kind}{route}"));
+                sent += 1;
+            }
+        }
+        for at in 0..4 * EACH {
+            let query = if at % 5 == 0 { planted } else { "page" };
+            mirror.get(&format!("/{kind}7?{query}=1"));
+            sent += 1;
+        }
+    }
+    mirror.settled(sent);
+    let page = mirror.ask("/").text();
+    mirror.stop();
+    let text = place.run(&["report"]).stdout;
+    let markdown = place.run(&["report", "--output", "markdown"]).stdout;
+    for told in [&page, &text, &markdown] {
+        for planted in ["debug", "trace"] {
+            let line = format!("special: query {planted}: 100 % of these, 0 % of the others");
+            assert!(told.contains(&line), "{line} is not in\n{told}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_counted_where_it_is_switched_off() {
     let (place, pair) = (Place::new(), pair());

@@ -171,6 +171,51 @@ fn operations_are_counted_apart_and_only_queries_reach_the_candidate() {
     assert!(!store.windows(16).any(|bytes| bytes == b"4111111111111111"));
 }
 
+/// Most routers take these for `/graphql`, and a mutation by GET may be one there.
+#[test]
+fn no_mutation_is_sent_where_a_router_may_take_a_path_for_the_endpoint() {
+    let ((legacy, _), (candidate, asked)) = (service(false), service(true));
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[[route]]\nmatch = \"POST /graphql\"\ngraphql = true\nshadow_queries = true\n",
+    );
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let paths = [
+        "/graphql",
+        "/graphql/",
+        "/GraphQL",
+        "//graphql",
+        "/./graphql",
+        "/x/../graphql",
+        "/%67raphql",
+        "/graphql;v=1",
+    ];
+    for path in paths {
+        for query in [
+            "mutation%20Pay%7Bpay%7Bid%7D%7D",
+            "%7Bnot%20read",
+            "query%20Q%7Ba%7D",
+        ] {
+            for method in ["GET", "HEAD"] {
+                let target = format!("{path}?query={query}");
+                let answer = send(mirror.address, method, &target, &[], b"");
+                assert_eq!(answer.status, 200, "{target}");
+            }
+        }
+    }
+    mirror.get("/graphql/schema?query=mutation%20M%7Bm%7D");
+    let all = paths.len() as u64 * 6 + 1;
+    let report = mirror.settled(all);
+    let refused = report.not_compared()["unsafe_method"].as_u64();
+    assert_eq!(refused, Some(paths.len() as u64 * 4), "{}", report.0);
+    let asked = asked.lock().expect("no panic").clone();
+    assert!(asked.len() > paths.len() * 2, "{asked:?}");
+    let wrong = |asked: &&String| !asked.contains("query%20Q") && !asked.contains("/schema");
+    assert_eq!(asked.iter().find(wrong), None);
+    mirror.stop();
+}
+
 #[test]
 fn without_the_setting_no_query_is_sent_and_none_is_told_apart() {
     for (config, label) in [

@@ -241,6 +241,105 @@ fn planted_secrets_are_on_no_surface() {
     look_at_files(place.path());
 }
 
+/// Secrets that only their form tells, or a word before them, in all that is counted of requests besides their routes.
+#[test]
+fn attributes_of_requests_show_no_secret() {
+    const SECRETS: [&str; 16] = [
+        "4111-1111-1111-1111",
+        "4111 1111 1111 1111",
+        "AKIAIOSFODNN7EXAMPLE",
+        "glpat-SEKAabcdefghijklmnop",
+        "AIzaSEKAabcdefghijklmnopqrstuvwxyzabcde",
+        "npm_SEKAabcdefghijklmnopqrstuvwxyz",
+        "SG.SEKAabcdefghijklmnop.qrstuvwxyz",
+        "hvs.SEKAabcdefghijklmnopqrst",
+        "DE89 3704 0044 0532 0130 00",
+        "token:SEKAb7",
+        "alice:SEKApw",
+        "password: SEKApw",
+        "Bearer SEKAhunter2a",
+        "Your code: 493817",
+        "mysql -pSEKApw",
+        "the password is SEKApw",
+    ];
+    let (legacy, candidate) = (
+        Service::json("{\"n\":1}"),
+        // It says of itself what it was asked with, as one that logs into a header does.
+        Service::start(|request| {
+            let told = request.header("x-tenant-tier").unwrap_or("a").to_owned();
+            Answer::json("{\"n\":2}").header("x-pod", &told)
+        }),
+    );
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[attributes]\nheaders = [\"x-tenant-tier\"]\ncandidate_instance = \"x-pod\"\n",
+    );
+    let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
+        command.env("PARITY_LOG", "trace")
+    });
+    let mut sent = 0;
+    for secret in SECRETS {
+        let target = format!("/orders?page=1&{}=1", secret.replace(' ', "+"));
+        for agent in [secret.to_owned(), format!("{secret}/1.0")] {
+            let headers = [("user-agent", agent.as_str()), ("x-tenant-tier", secret)];
+            let answer = client::send(mirror.address, "GET", &target, &headers, b"");
+            assert_eq!(answer.status, 200, "{secret}");
+            sent += 1;
+        }
+    }
+    let report = mirror.settled(sent);
+    let text = report.0.to_string();
+    for shown in [
+        "query=page",
+        "query=_hidden",
+        "client=_hidden",
+        "header x-tenant-tier=_hidden",
+        "candidate_instance=_hidden",
+    ] {
+        assert!(text.contains(shown), "{shown} is not in {text}");
+    }
+    let mut surfaces = vec![
+        ("log".to_owned(), mirror.log().into_bytes()),
+        ("report".to_owned(), text.into_bytes()),
+    ];
+    for path in [
+        "/",
+        "/metrics",
+        "/api/v1/gate",
+        "/api/v1/mismatches",
+        "/api/v1/status",
+    ] {
+        surfaces.push((path.to_owned(), mirror.ask(path).body));
+    }
+    mirror.stop();
+    for output in ["text", "markdown"] {
+        let printed = place.run(&["report", "--output", output]).stdout;
+        surfaces.push((output.to_owned(), printed.into_bytes()));
+    }
+    for entry in std::fs::read_dir(place.path()).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_file() {
+            surfaces.push((
+                path.display().to_string(),
+                std::fs::read(&path).expect("readable"),
+            ));
+        }
+    }
+    for (surface, bytes) in surfaces {
+        for planted in ["SEKA", "4111", "IOSFODNN7", "3704", "493817"] {
+            let found = bytes
+                .windows(planted.len())
+                .position(|window| window == planted.as_bytes());
+            let around = found.map(|at| {
+                let around = at.saturating_sub(100)..(at + 40).min(bytes.len());
+                String::from_utf8_lossy(&bytes[around]).into_owned()
+            });
+            assert_eq!(around, None, "{surface}");
+        }
+    }
+}
+
 #[test]
 fn planted_secrets_are_not_in_the_spool() {
     let (legacy, candidate) = (service(LEGACY), service(CANDIDATE));

@@ -1,7 +1,8 @@
 //! How many fields an answer has, and how many of them rules leave to compare.
 //!
 //! A field is the status, a header or trailer field that is compared by default, or a value of the body: of what is read by
-//! structure each scalar and each empty container, else the whole body. What a rule ignores is not compared. What it compares
+//! structure each scalar and each empty container, else the whole body. What a rule ignores is not compared, and neither is a
+//! text of which the rules for its parts leave nothing. What a rule compares
 //! within a tolerance, in part, or up to an explanation that a wrong value may have, is compared, but roughly; what may only be
 //! written in another way is compared. Masks decide nothing.
 //!
@@ -29,6 +30,7 @@ use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::notation::index::{Layout, without_separators};
 use crate::rules::{Rules, Scope};
+use crate::text::leaves_nothing;
 use crate::xml;
 use crate::yaml;
 
@@ -70,6 +72,7 @@ impl Comparator {
         for (count, number) in FieldCount::ALL.iter().zip(&mut numbers) {
             *number = match count {
                 FieldCount::Sampled => 1,
+                FieldCount::BodyRoughly => body.roughly,
                 FieldCount::Roughly => sum(|part| part.roughly),
                 FieldCount::BodyLeft => body.left,
                 FieldCount::Left => sum(|part| part.left),
@@ -157,7 +160,19 @@ impl Counting<'_> {
         };
         match json {
             Some(json) => self.json(&json, Layout::Document),
-            None => self.whole(),
+            None => self.text(text),
+        }
+    }
+
+    /// A body that is compared as a text.
+    fn text(&self, text: Option<&str>) -> Values {
+        let (rules, scope) = self.deciding;
+        match text {
+            Some(text) if leaves_nothing(text, scope, rules) => Values {
+                all: 1,
+                ..Values::default()
+            },
+            _ => self.whole(),
         }
     }
 
@@ -165,7 +180,7 @@ impl Counting<'_> {
     fn json(&mut self, text: &[u8], layout: Layout) -> Values {
         let depth = self.limits.honoured_depth();
         json::count(text, layout, self.deciding, depth, self.scratch)
-            .unwrap_or_else(|_| self.whole())
+            .unwrap_or_else(|_| self.text(std::str::from_utf8(text).ok()))
     }
 
     /// A body that is compared as a whole.

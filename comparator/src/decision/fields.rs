@@ -36,7 +36,8 @@ pub fn fields_wanting(counts: &Counts, thresholds: &Thresholds) -> Option<Fields
     }
     match FieldShare::of(&counts.fields) {
         Some(share) if share.sampled >= ENOUGH_SAMPLED.min(verdicts) => {
-            (share.left < thresholds.min_fields).then_some(FieldsWanting::TooLittle)
+            // What is compared roughly may be compared as good as not at all: no count tells how much a tolerance excuses.
+            (share.exact < thresholds.min_fields).then_some(FieldsWanting::TooLittle)
         }
         _ => Some(FieldsWanting::TooFew),
     }
@@ -44,20 +45,37 @@ pub fn fields_wanting(counts: &Counts, thresholds: &Thresholds) -> Option<Fields
 
 /// What rules leave of a route, in words, without a verb.
 fn left(name: &str, share: &FieldShare) -> String {
-    let of = if share.of_bodies {
-        "the bodies of "
-    } else {
-        ""
-    };
-    format!("{} % of the fields of {of}{name}", share.percent())
+    format!(
+        "{} % of {}",
+        share.percent(),
+        fields_of(name, share.of_bodies)
+    )
+}
+
+fn fields_of(name: &str, of_bodies: bool) -> String {
+    let of = if of_bodies { "the bodies of " } else { "" };
+    format!("the fields of {of}{name}")
+}
+
+/// The same where little is left; else what of it is compared exactly.
+fn least(name: &str, share: &FieldShare) -> String {
+    if share.left < LITTLE {
+        return left(name, share);
+    }
+    let fields = fields_of(name, share.exact_of_bodies);
+    format!("{} % of {fields} exactly", share.exact_percent())
 }
 
 /// What rules leave of a route, in one sentence without a full stop.
 pub fn fields_left(name: &str, share: &FieldShare) -> String {
     let sampled = plural(share.sampled, "answer", "answers");
-    let roughly = match (share.roughly * 100.0).round() {
-        percent if percent < 1.0 => String::new(),
-        percent => format!("; {percent} % of all its fields are compared roughly"),
+    let exact = share.exact_percent();
+    let roughly = if exact == share.percent() {
+        String::new()
+    } else if share.exact_of_bodies && !share.of_bodies {
+        format!(", but exactly only {exact} % of those of its bodies")
+    } else {
+        format!(", but exactly only {exact} %")
     };
     format!(
         "rules leave {} to compare ({sampled} sampled){roughly}",
@@ -69,7 +87,14 @@ pub fn fields_left(name: &str, share: &FieldShare) -> String {
 pub(super) fn is_little(route: &RouteDecision) -> bool {
     let own = route.counts.as_ref();
     let share = own.and_then(|own| FieldShare::of(&own.counts.fields));
-    !route.unserved && share.is_some_and(|share| share.left < LITTLE)
+    !route.unserved && share.is_some_and(|share| share.exact < LITTLE)
+}
+
+/// Whether rules leave enough of a route, but have too little of it compared exactly.
+pub(super) fn is_roughly(route: &RouteDecision) -> bool {
+    let own = route.counts.as_ref();
+    let share = own.and_then(|own| FieldShare::of(&own.counts.fields));
+    is_little(route) && share.is_some_and(|share| share.left >= LITTLE)
 }
 
 /// Routes of which rules leave little, the least first, in one sentence. Without those that `open` tells.
@@ -88,7 +113,7 @@ pub(super) fn little(
         .collect();
     least_first(&mut shares);
     let named = shares.iter().take(MAX_NAMED);
-    let named: Vec<String> = named.map(|(share, name)| left(name, share)).collect();
+    let named: Vec<String> = named.map(|(share, name)| least(name, share)).collect();
     let more = match shares.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(", and little of {} more", number(more as u64)),
@@ -143,7 +168,7 @@ pub(super) fn open(routes: &[Route<'_>], thresholds: &Thresholds) -> Vec<String>
     let more = little.len().saturating_sub(MAX_NAMED) + unknown.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         sentences.push(format!(
-            "{} do not have {wanted} % of their fields left to compare either",
+            "{} do not have {wanted} % of their fields compared exactly either",
             plural(more as u64, "more route", "more routes")
         ));
     }
@@ -152,6 +177,7 @@ pub(super) fn open(routes: &[Route<'_>], thresholds: &Thresholds) -> Vec<String>
 
 fn least_first(shares: &mut [(FieldShare, &str)]) {
     shares.sort_by(|(one, name), (two, other)| {
-        one.left.total_cmp(&two.left).then_with(|| name.cmp(other))
+        let shares = one.exact.total_cmp(&two.exact);
+        shares.then_with(|| name.cmp(other))
     });
 }

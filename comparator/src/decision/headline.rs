@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
 use parity_schemas::known::KnownUse;
 
-use super::fields::is_little;
+use super::fields::{is_little, is_roughly};
 use super::judged::hides_too_much;
 use super::known_differences;
 use super::sentences::listed;
@@ -113,9 +113,11 @@ pub(super) fn headline(
     }
     let little: Vec<&RouteDecision> = routes.iter().filter(|route| is_little(route)).collect();
     if outcome == Outcome::Pass && !little.is_empty() {
+        let is_rough = little.iter().any(|route| is_roughly(route));
         let (which, _) = told(little);
+        let how = if is_rough { " exactly" } else { "" };
         parts.push(format!(
-            "rules leave less than half of the fields of {which} to compare"
+            "rules leave less than half of the fields of {which} to compare{how}"
         ));
     }
     let sure = percent(thresholds.confidence);

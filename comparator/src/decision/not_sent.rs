@@ -29,7 +29,7 @@ fn sentences<'a>(routes: impl Iterator<Item = (&'a str, bool)>) -> Vec<String> {
             None => "The method may have side effects. If a second request does no harm, allow it by `shadow = true` in its [[route]]"
                 .to_owned(),
             Some(_) if is_sent => format!(
-                "{route}: requests that have more than what may be sent are left out: another operation beside it, other fields                  than its [[route]] lists, or something unreadable"
+                "{route}: requests that have more than what may be sent are left out: another operation beside it, other fields than its [[route]] lists, or something unreadable"
             ),
             Some(kind) => of_operation(route, kind),
         });
@@ -98,6 +98,8 @@ mod tests {
         // It has a [[route]] already.
         assert!(operations[0].contains("Quote: requests that have more than what may be sent"));
         assert!(operations[1].contains("match = \"POST /graphql mutation Pay\""));
+        let mut sentences = told.iter().chain(&operations);
+        assert_eq!(sentences.find(|sentence| sentence.contains("  ")), None);
         assert!(operations[2].starts_with("GET /graphql unknown: what cannot be read"));
     }
 }

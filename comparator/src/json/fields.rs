@@ -81,14 +81,32 @@ impl Counting<'_> {
             _ => true,
         };
         if is_leaf {
+            self.values.all += 1;
+            if self.is_left_out(at, &matched.scalar) {
+                return;
+            }
             let mut actions = matched
                 .scalar
                 .iter()
                 .map(|rule| &self.rules.get(*rule).action);
-            self.values.all += 1;
             self.values.left += 1;
             self.values.roughly += u64::from(actions.any(Action::is_rough));
         }
+    }
+
+    /// Whether rules for the parts of a text leave nothing of it.
+    fn is_left_out(&mut self, at: u32, rules: &[u16]) -> bool {
+        let tree = self.tree;
+        if rules.is_empty() || tree.kind(at) != NodeKind::String {
+            return false;
+        }
+        let text = tree.unescaped(at, self.key);
+        rules
+            .iter()
+            .any(|rule| match &self.rules.get(*rule).action {
+                Action::Parts(parts) => parts.leave_nothing(text),
+                _ => false,
+            })
     }
 
     fn members(&mut self, object: u32, from: usize, to: usize) {

@@ -1,8 +1,12 @@
 //! Attributes of a request, in the only form in which they may be counted.
 //!
-//! They are read on the way of every request, so nothing is allocated: each value is a slice of what was captured. Of a query
-//! only the names of parameters are read, of headers only those on the list. A name or value that is not a few plain letters,
-//! or that may be a token, a number of a card or an address, is counted as [`HIDDEN`].
+//! They are read on the way of every request, so reading allocates nothing: each value is a slice of what was captured. Of a
+//! query only the names of parameters are read, of headers only those on the list. What is read may be a secret. Before it is
+//! counted it goes through [`AttributeConfig::shown`], once for each distinct value: that is the redactor of the record, and
+//! it shows less. What the record would show changed, what is not a few plain letters, and what may be a token, the number of
+//! a card or an account, is counted as [`HIDDEN`].
+
+use std::ops::RangeInclusive;
 
 use http::HeaderName;
 use http::Version;
@@ -10,14 +14,29 @@ use http::header::{CONTENT_TYPE, USER_AGENT};
 use parity_schemas::attributes::{HIDDEN, READ, of_header};
 use parity_schemas::exchange::{Exchange, Request};
 use parity_schemas::fields::FieldLines;
-use parity_schemas::secret::is_token;
+use parity_schemas::secret::{holds_service_key, is_token};
 
 use super::sessions::has_random_run;
+use super::{Redactor, address, cards};
 
 /// Longest value: names of tenants, instances and parameters are shorter.
 const MAX_VALUE_BYTES: usize = 64;
-/// A run of so many digits may be the number of a card or an account.
+/// A run of so many digits, with blanks and hyphens between them, may be the number of a card or an account.
 const MAX_DIGITS: usize = 11;
+/// Digits of a port, or of an hour and the like.
+const MAX_PORT_DIGITS: usize = 5;
+/// Lengths of international bank account numbers.
+const IBAN_BYTES: RangeInclusive<usize> = 15..=34;
+/// Places of [`READ`] whose values are told apart here.
+const QUERY_PLACE: usize = 1;
+const CLIENT_PLACE: usize = 2;
+const INSTANCE_PLACE: usize = 7;
+/// What values may have besides letters and digits. `=`, quotes, `%` and the like belong to what holds other values.
+const SIGNS: &[u8] = b" -_.:,/+[]()$";
+/// The same of names of parameters: a blank is between words of a sentence, a colon between a user and a password.
+const NAME_SIGNS: &[u8] = b"-_.[]$";
+/// The same of names of products.
+const PRODUCT_SIGNS: &[u8] = b" -_.";
 /// Parameters that are read of a query: more are made by a program, and would only cost time.
 const MAX_PARAMETERS: usize = 32;
 /// Headers that may be listed. Each is counted for every route, so each costs a part of the record.
@@ -46,6 +65,8 @@ const BROWSERS: [(&str, &str); 8] = [
     ("Safari/", "Safari"),
 ];
 
+const OTHER_BROWSER: &str = "other browser";
+
 /// Which attributes are read besides those of every request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributeConfig {
@@ -63,22 +84,74 @@ impl AttributeConfig {
         fixed.chain(headers).collect()
     }
 
-    /// Calls `found` with the place and value of each attribute of an exchange.
-    pub fn each(&self, exchange: &Exchange, mut found: impl FnMut(usize, &str)) {
+    /// Calls `found` with the place and value of each attribute of an exchange. Values are as they were captured, if they are
+    /// short: they may be kept only as [`Self::shown`].
+    pub fn each(&self, exchange: &Exchange, mut each: impl FnMut(usize, &str)) {
+        // What is long is not shown, and nobody needs to remember it.
+        let mut found = |place: usize, value: &str| {
+            let is_short = value.len() <= MAX_VALUE_BYTES;
+            each(place, if is_short { value } else { HIDDEN });
+        };
         let request = &exchange.request;
-        found(0, plain(request.method.as_str()));
-        each_parameter(request.query(), |name| found(1, name));
-        found(2, client(&request.headers));
+        found(0, address::method(&request.method));
+        each_parameter(request.query(), |name| found(QUERY_PLACE, name));
+        found(CLIENT_PLACE, client(&request.headers));
         found(3, content_type(&request.headers));
         found(4, size_class(request));
-        found(5, plain(Digits::of(exchange.legacy.status).as_str()));
+        found(5, Digits::of(exchange.legacy.status).as_str());
         found(6, version(request.origin.version));
         if let Some(name) = &self.candidate_instance {
-            found(7, field(&exchange.candidate.headers, name));
+            found(INSTANCE_PLACE, field(&exchange.candidate.headers, name));
         }
         for (at, name) in self.headers.iter().enumerate() {
             found(READ.len() + at, field(&request.headers, name));
         }
+    }
+
+    /// A value of [`Self::each`] as it may be counted.
+    pub fn shown<'t>(&self, redactor: &Redactor, place: usize, value: &'t str) -> &'t str {
+        if value.is_empty() {
+            return NONE;
+        }
+        let header = match place {
+            INSTANCE_PLACE => self.candidate_instance.as_ref(),
+            _ => place
+                .checked_sub(READ.len())
+                .and_then(|at| self.headers.get(at)),
+        };
+        let is_hidden = value != NONE && header.is_some_and(|name| redactor.hides_counted(name));
+        let signs = match place {
+            QUERY_PLACE => NAME_SIGNS,
+            CLIENT_PLACE => PRODUCT_SIGNS,
+            _ => SIGNS,
+        };
+        if is_hidden || !is_plain(value, signs) || !redactor.shows_whole(value) {
+            return HIDDEN;
+        }
+        if place == CLIENT_PLACE && !is_ours(value) {
+            // The first word is the name; others are of a version or a machine, and would make many of one.
+            return value.split(' ').next().unwrap_or_default();
+        }
+        value
+    }
+}
+
+impl Redactor {
+    /// Whether the record shows a text as it is, wherever in it something may be that is a secret.
+    fn shows_whole(&self, value: &str) -> bool {
+        let of_pieces = |piece: &str| self.string(piece) == piece;
+        self.string(value) == value
+            && self.path(value) == value
+            && value
+                .split([' ', ',', ':', '/', '+', '(', ')'])
+                .all(of_pieces)
+            && !cards::any(value)
+            && !holds_service_key(value)
+    }
+
+    /// Whether values of a header are never counted: its name is secret, or a rule masks it on some route.
+    fn hides_counted(&self, header: &HeaderName) -> bool {
+        self.secret_names.contains(header.as_str()) || self.rules.masks_header(header.as_str())
     }
 }
 
@@ -101,30 +174,86 @@ impl Digits {
     }
 }
 
-/// The text, if it says nothing that must stay hidden.
-fn plain(text: &str) -> &str {
-    if text.is_empty() {
-        return NONE;
-    }
+/// Whether a value is a few plain letters, and no token and no number that names a card or an account.
+fn is_plain(value: &str, signs: &[u8]) -> bool {
     let mut digits = 0;
-    for byte in text.bytes() {
-        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
-        let is_plain = byte.is_ascii_alphanumeric() || b" -_.:,/+[]()$".contains(&byte);
+    for byte in value.bytes() {
+        digits = match byte {
+            b'0'..=b'9' => digits + 1,
+            b' ' | b'-' => digits,
+            _ => 0,
+        };
+        let is_plain = byte.is_ascii_alphanumeric() || signs.contains(&byte);
         if !is_plain || digits > MAX_DIGITS {
-            return HIDDEN;
+            return false;
         }
     }
-    if text.len() > MAX_VALUE_BYTES || is_token(text) || has_random_run(text) {
-        return HIDDEN;
+    value.len() <= MAX_VALUE_BYTES
+        && !is_token(value)
+        && !has_random_run(value)
+        && !is_account(value)
+        && !value.split([' ', ',', '/']).any(is_account)
+        && has_only_ports(value)
+}
+
+/// What the grammar of fields lets stand around a value, and nothing else.
+fn trimmed(value: &str) -> &str {
+    value.trim_matches([' ', '\t'])
+}
+
+/// Whether nothing but a number stands behind each colon, as the port behind a host: not a password behind a user.
+fn has_only_ports(value: &str) -> bool {
+    value.split(':').skip(1).all(|after| {
+        let length = after.find(|sign: char| !sign.is_ascii_alphanumeric());
+        let word = after
+            .get(..length.unwrap_or(after.len()))
+            .unwrap_or_default();
+        (1..=MAX_PORT_DIGITS).contains(&word.len())
+            && word.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Whether a value is an international bank account number, by its check digits.
+fn is_account(value: &str) -> bool {
+    let sign = |byte: &u8| !matches!(byte, b' ' | b'-' | b'.');
+    let (mut length, mut rest) = (0, 0);
+    let of_country = value.bytes().filter(sign).take(4);
+    for (at, byte) in value
+        .bytes()
+        .filter(sign)
+        .skip(4)
+        .chain(of_country)
+        .enumerate()
+    {
+        rest = match byte {
+            b'0'..=b'9' => rest * 10 + u32::from(byte - b'0'),
+            b'A'..=b'Z' | b'a'..=b'z' => {
+                rest * 100 + u32::from(byte.to_ascii_uppercase() - b'A') + 10
+            }
+            _ => return false,
+        } % 97;
+        length = at + 1;
     }
-    text
+    let mut begin = value.bytes().filter(sign);
+    let mut is_next = |test: fn(&u8) -> bool| begin.next().is_some_and(|byte| test(&byte));
+    is_next(u8::is_ascii_alphabetic)
+        && is_next(u8::is_ascii_alphabetic)
+        && is_next(u8::is_ascii_digit)
+        && is_next(u8::is_ascii_digit)
+        && IBAN_BYTES.contains(&length)
+        && rest == 1
+}
+
+/// Whether the family of a client is one of this list.
+fn is_ours(family: &str) -> bool {
+    family == OTHER_BROWSER || BROWSERS.iter().any(|(_, known)| *known == family)
 }
 
 fn field<'a>(headers: &'a FieldLines, name: &HeaderName) -> &'a str {
     let Some(value) = headers.get(name) else {
         return NONE;
     };
-    value.as_str().map_or(HIDDEN, |value| plain(value.trim()))
+    value.as_str().map_or(HIDDEN, trimmed)
 }
 
 /// The names of parameters. What has no `=` is a value without a name, which a record never shows.
@@ -136,12 +265,12 @@ fn each_parameter(query: &str, mut found: impl FnMut(&str)) {
         if let Some((name, _)) = parameter.split_once('=')
             && !name.is_empty()
         {
-            found(plain(name));
+            found(name);
         }
     }
 }
 
-/// The family of a browser; of any other client the name of the product.
+/// The family of a browser; of any other client what stands before its version, of which a part is shown.
 fn client(headers: &FieldLines) -> &str {
     let Some(agent) = headers.get(&USER_AGENT) else {
         return NONE;
@@ -152,10 +281,10 @@ fn client(headers: &FieldLines) -> &str {
     if agent.starts_with("Mozilla/") {
         let mut browsers = BROWSERS.iter();
         let known = browsers.find(|(mark, _)| agent.contains(mark));
-        return known.map_or("other browser", |(_, family)| family);
+        return known.map_or(OTHER_BROWSER, |(_, family)| family);
     }
-    let product = agent.split(['/', ' ']).next();
-    plain(product.unwrap_or_default())
+    let product = agent.split(['/', '(']).next();
+    trimmed(product.unwrap_or_default())
 }
 
 fn content_type(headers: &FieldLines) -> &str {
@@ -163,7 +292,7 @@ fn content_type(headers: &FieldLines) -> &str {
         return NONE;
     };
     let kind = value.as_str().map(|value| value.split(';').next());
-    kind.flatten().map_or(HIDDEN, |kind| plain(kind.trim()))
+    kind.flatten().map_or(HIDDEN, trimmed)
 }
 
 fn size_class(request: &Request) -> &'static str {
@@ -183,102 +312,4 @@ fn version(version: Version) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn headers(fields: &[(&'static str, &str)]) -> FieldLines {
-        let mut lines = FieldLines::default();
-        for (name, value) in fields {
-            lines.push(HeaderName::from_static(name), value.as_bytes());
-        }
-        lines
-    }
-
-    #[test]
-    fn a_client_is_known_by_its_family() {
-        for (agent, family) in [
-            ("curl/8.5.0", "curl"),
-            ("okhttp/4.12.0", "okhttp"),
-            ("Go-http-client/1.1", "Go-http-client"),
-            ("python-requests/2.31", "python-requests"),
-            ("checkout-service", "checkout-service"),
-            (
-                "Mozilla/5.0 (X11; Linux x86_64; rv:1.0) Gecko/20100101 Firefox/120.0",
-                "Firefox",
-            ),
-            (
-                "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36",
-                "Chrome",
-            ),
-            (
-                "Mozilla/5.0 AppleWebKit/537.36 Chrome/120.0 Safari/537.36 Edg/120.0",
-                "Edge",
-            ),
-            (
-                "Mozilla/5.0 (Macintosh) Version/17.1 Safari/605.1.15",
-                "Safari",
-            ),
-            ("Mozilla/5.0 (compatible; Googlebot/2.1)", "bot"),
-            ("Mozilla/4.0", "other browser"),
-            ("", "none"),
-            ("xK9dQ2mZ7pL4vB8nR3tY/1", HIDDEN),
-            ("<script>alert(1)</script>", HIDDEN),
-        ] {
-            assert_eq!(
-                client(&headers(&[("user-agent", agent)])),
-                family,
-                "{agent}"
-            );
-        }
-        assert_eq!(client(&headers(&[])), "none");
-    }
-
-    #[test]
-    fn names_of_parameters_are_read_and_nothing_that_could_be_a_value() {
-        for (query, expected) in [
-            ("", &[][..]),
-            ("page=2&sort=name", &["page", "sort"]),
-            ("a[0]=1;b=2", &["a[0]", "b"]),
-            // Values without a name.
-            ("sesame", &[]),
-            ("&=x&&", &[]),
-            ("4111111111111111=1", &[HIDDEN]),
-            ("ada@example.org=1", &[HIDDEN]),
-            ("xK9dQ2mZ7pL4vB8nR3tY=1", &[HIDDEN]),
-            ("%1b[31m=1", &[HIDDEN]),
-        ] {
-            let mut found = Vec::new();
-            each_parameter(query, |name| found.push(name.to_owned()));
-            assert_eq!(found, expected, "{query}");
-        }
-        let mut found = 0;
-        each_parameter(&"a=1&".repeat(1_000), |_| found += 1);
-        assert_eq!(found, MAX_PARAMETERS);
-    }
-
-    #[test]
-    fn values_are_plain_and_short() {
-        let long = "x ".repeat(MAX_VALUE_BYTES);
-        for (text, expected) in [
-            ("gold", "gold"),
-            ("checkout-7d9f8c6b5-x2x9z", "checkout-7d9f8c6b5-x2x9z"),
-            ("application/json", "application/json"),
-            ("", NONE),
-            ("a=b", HIDDEN),
-            ("a\u{1b}[31m", HIDDEN),
-            ("é", HIDDEN),
-            ("123456789012", HIDDEN),
-            ("9f86d081884c7d659a2feaa0", HIDDEN),
-            (
-                "550e8400-e29b-41d4-a716-44665544abcd",
-                "550e8400-e29b-41d4-a716-44665544abcd",
-            ),
-            (long.trim(), HIDDEN),
-        ] {
-            assert_eq!(plain(text), expected, "{text}");
-        }
-        assert_eq!(Digits::of(404).as_str(), "404");
-        let typed = headers(&[("content-type", "application/json; charset=utf-8")]);
-        assert_eq!(content_type(&typed), "application/json");
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@ use crate::rules::Scope;
 use crate::{Comparator, Limits, RuleConfig};
 use parity_schemas::verdict::Part;
 
+mod attributes;
 mod bounds;
 mod findings;
 mod found;

@@ -8,43 +8,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use parity_schemas::secret::is_service_key;
+
 use super::name_value::{Name, names, separator_after};
 use super::{Redactor, cards, codes, commands, logins, networks, passfiles, webhooks};
 
-/// Prefixes of the keys of well-known services.
-const KEY_PREFIXES: [&str; 29] = [
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "rk_test_",
-    "whsec_",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "xoxr-",
-    "xapp-",
-    "ghu_",
-    "ghr_",
-    "npm_",
-    "pypi-",
-    "dop_v1_",
-    "SG.",
-    "ya29.",
-    "shpat_",
-    "hf_",
-    "glsa_",
-    "sk-",
-    "ASIA",
-    "AKIA",
-    "AIza",
-];
-/// Shortest word with such a prefix that counts as a key.
-const MIN_KEY_BYTES: usize = 16;
 /// Words that a credential follows after a space.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "negotiate", "digest"];
 /// Command-line options that `user:password` follows.
@@ -135,7 +103,7 @@ impl Redactor {
 
     fn value_of(&self, text: &str, name: &Name) -> Option<Range<usize>> {
         let word = text.get(name.span.clone())?;
-        if is_key(word) {
+        if is_service_key(word) {
             return Some(name.span.clone());
         }
         let after = text.get(name.span.end..)?;
@@ -240,12 +208,6 @@ fn is_key_of_environment(word: &str, after: &str) -> bool {
         && word.strip_suffix("_KEY").is_some_and(|owner| {
             is_variable(owner) && !owner.split('_').any(|part| NO_SECRETS.contains(&part))
         })
-}
-
-/// Whether a word is a key of a well-known service or a JSON web token.
-fn is_key(word: &str) -> bool {
-    word.len() >= MIN_KEY_BYTES
-        && (word.starts_with("eyJ") || KEY_PREFIXES.iter().any(|begin| word.starts_with(begin)))
 }
 
 /// The spans of private keys in PEM, from their first line to their last.

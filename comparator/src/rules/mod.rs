@@ -187,6 +187,15 @@ impl Rules {
         expiries.filter(|expires| *expires > now).min()
     }
 
+    /// Whether a rule masks this header on any route. Also one that has expired: what it hid may be stored beside what comes.
+    pub(crate) fn masks_header(&self, header: &str) -> bool {
+        self.all.iter().any(|rule| {
+            rule.part == Part::Header
+                && matches!(rule.action, Action::Mask)
+                && rule.pattern.covers_header(header)
+        })
+    }
+
     pub(crate) fn get(&self, rule: u16) -> &Rule {
         &self.all[usize::from(rule)]
     }

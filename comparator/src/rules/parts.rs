@@ -57,6 +57,25 @@ impl Parts {
         Some(parts)
     }
 
+    /// Whether the captured parts are all of a text: what is left is white space.
+    pub(crate) fn leave_nothing(&self, text: &[u8]) -> bool {
+        let mut end = 0;
+        let mut is_blank = |range: Range<usize>| {
+            let between = text.get(range).unwrap_or_default();
+            between.iter().all(u8::is_ascii_whitespace)
+        };
+        let Some(parts) = self.captured(text).filter(|parts| !parts.is_empty()) else {
+            return false;
+        };
+        for part in parts {
+            if !is_blank(end..part.start.max(end)) {
+                return false;
+            }
+            end = end.max(part.end);
+        }
+        is_blank(end..text.len())
+    }
+
     fn without(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let mut copied = 0;
@@ -150,6 +169,28 @@ mod tests {
             assert_eq!(found, equal, "{pattern}: {one} {two}");
             let swapped = parts.leave_equal(two.as_bytes(), one.as_bytes());
             assert_eq!(swapped, equal, "{pattern}: {two} {one}");
+        }
+    }
+
+    #[test]
+    fn an_expression_that_captures_a_whole_text_leaves_nothing_of_it() {
+        for (pattern, text, nothing) in [
+            ("(?s)(.*)", "a\nb", true),
+            ("(.)", "a\nb", true),
+            ("^(.*)$", "a b ", true),
+            ("^(.*)$", "a\nb", false),
+            (r"(\d+)", "12", true),
+            (r"(\d+)", "12 ms", false),
+            (r"in (\d+) ms", "in 12 ms", false),
+            ("(a)|(b)", "ab", true),
+            ("(x)", "", false),
+        ] {
+            let parts = Parts::new(pattern).expect("an expression");
+            assert_eq!(
+                parts.leave_nothing(text.as_bytes()),
+                nothing,
+                "{pattern}: {text}"
+            );
         }
     }
 

@@ -31,6 +31,31 @@ pub(crate) struct Shown {
     pub(crate) rules: Vec<u16>,
 }
 
+/// Whether rules leave out all of a text but white space.
+pub(crate) fn leaves_nothing(text: &str, scope: &Scope, rules: &Rules) -> bool {
+    if scope.in_text(rules).next().is_none() || text.len() > MAX_TEXT_BYTES {
+        return false;
+    }
+    let Some(pieces) = pieces(text, scope, rules).filter(|pieces| !pieces.is_empty()) else {
+        return false;
+    };
+    let is_blank = |range: Range<usize>| text.get(range).is_none_or(|text| text.trim().is_empty());
+    let mut end = 0;
+    for piece in &pieces {
+        let is_ignored = match &rules.get(piece.rule).action {
+            Action::InText(rule) => matches!(rule.action, Action::Ignore),
+            // What an expression captures.
+            _ => true,
+        };
+        let span = piece.span();
+        if !is_blank(end..span.start) || !is_ignored && !is_blank(span.clone()) {
+            return false;
+        }
+        end = span.end;
+    }
+    is_blank(end..text.len())
+}
+
 /// Two texts and what rules name in them.
 pub(crate) struct LeftOut<'a> {
     rules: &'a Rules,

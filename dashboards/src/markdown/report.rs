@@ -4,8 +4,12 @@ use parity_schemas::evidence::Outcome;
 
 use super::lists::{known, noise};
 use super::{Document, code_in_cell, folded, more, name, outcome, place, plain, values};
-use crate::view::words::{grouped, rate, sentence, sentences, shown, targets_line, version};
-use crate::view::{Cause, CauseName, Decided, Entry, Group, ReportView, extent, not_compared};
+use crate::view::words::{
+    grouped, plural, rate, sentence, sentences, shown, targets_line, version,
+};
+use crate::view::{
+    Cause, CauseName, Decided, Entry, Group, Member, ReportView, extent, not_compared,
+};
 
 /// Routes in the table.
 const MAX_ROUTES: usize = 20;
@@ -156,19 +160,40 @@ fn of_cause(cause: &Cause<'_>) -> String {
             routes.push(format!("… and {hidden} more"));
         }
         push(&routes.join(" · "));
+        special_members(&mut text, cause, 0);
         return text;
     }
-    for member in cause.members.iter().take(MAX_PLACES) {
-        let difference = &member.difference;
-        let (count, route) = (grouped(member.group.count), name(&member.group.route));
-        let values = values(difference.values.as_ref());
-        let place = place(difference.place);
-        text.extend(["\n  - ", &count, " × ", &route, " ", &place, &values]);
+    for one in cause.members.iter().take(MAX_PLACES) {
+        member(&mut text, one, cause.special_of(one).as_deref());
     }
     if let Some(line) = more(cause.members.len(), MAX_PLACES, "groups") {
         text.extend(["\n  ", &line]);
     }
+    special_members(&mut text, cause, MAX_PLACES);
     text
+}
+
+fn member(text: &mut String, member: &Member<'_>, special: Option<&str>) {
+    let difference = &member.difference;
+    let (count, route) = (grouped(member.group.count), name(&member.group.route));
+    let values = values(difference.values.as_ref());
+    let place = place(difference.place);
+    text.extend(["\n  - ", &count, " × ", &route, " ", &place, &values]);
+    if let Some(special) = special {
+        text.extend(["  \n    special: ", &plain(special)]);
+    }
+}
+
+/// Groups that were not listed and about whose requests something is special.
+fn special_members(text: &mut String, cause: &Cause<'_>, listed: usize) {
+    let found = cause.special_beyond(listed);
+    for (one, special) in &found.members {
+        member(text, one, Some(special));
+    }
+    if found.more > 0 {
+        let more = plural(found.more as u64, "more group", "more groups");
+        text.extend(["\n  - … and ", &more, " with something special"]);
+    }
 }
 
 fn of_group(group: &Group<'_>, any_known: bool) -> String {

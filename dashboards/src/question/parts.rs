@@ -246,7 +246,7 @@ pub const PARTS: &[Part] = &[
     Part {
         name: "min-fields",
         value: "SHARE",
-        about: "A pass is undecided as long as rules leave less than this share of the fields of a compared route to compare, such \
+        about: "A pass is undecided as long as rules leave less than this share of the fields of a compared route to compare exactly, such \
                 as 0.5, or it is not known",
         form: Form::Once,
         of_report: false,

@@ -21,10 +21,12 @@ use super::listing::Listing;
 use super::noise::{ExcusedColumns, NoiseView};
 use super::words::{classes, grouped, plural, rate};
 use super::{Decided, Tone};
-pub(crate) use differing::{Cause, CauseName, Differing, Entry, Group, extent};
+pub(crate) use differing::{Cause, CauseName, Differing, Entry, Group, Member, extent};
 
 /// Routes whose share of compared fields is told in a sentence.
 const MAX_FIELDS_LEFT: usize = 10;
+/// Less than this share of the fields, of answers or of bodies, that is compared exactly is told whatever else is.
+const LITTLE_EXACT: f64 = 0.5;
 /// As large a share of fields that are compared roughly is told, although all are compared.
 const WORTH_TELLING_ROUGHLY: f64 = 0.5;
 
@@ -168,8 +170,10 @@ impl<'a> ReportView<'a> {
             .filter_map(|route| Some((FieldShare::of(&route.counts.fields)?, route.route.as_str())))
             .collect();
         let unknown = routes.len() - shares.len();
-        shares.retain(|(share, _)| share.left < 1.0 || share.roughly >= WORTH_TELLING_ROUGHLY);
-        shares.sort_by(|(one, _), (two, _)| one.left.total_cmp(&two.left));
+        shares.retain(|(share, _)| {
+            share.left < 1.0 || share.roughly >= WORTH_TELLING_ROUGHLY || share.exact < LITTLE_EXACT
+        });
+        shares.sort_by(|(one, _), (two, _)| one.exact.total_cmp(&two.exact));
         let named = shares.iter().take(MAX_FIELDS_LEFT);
         let mut told: Vec<String> = named
             .map(|(share, route)| fields_left(route, share))

@@ -63,7 +63,7 @@ pub struct Thresholds {
     #[serde(default)]
     pub min_distinct: u64,
     /// A pass is undecided as long as rules leave less than this share of the fields of a compared route, or of those of its
-    /// bodies, 0..=1. Absent in decisions of older programs, which did not demand any.
+    /// bodies, to compare exactly, 0..=1. Absent in decisions of older programs, which did not demand any.
     #[serde(default)]
     pub min_fields: f64,
     /// Highest allowed share of requests at which the candidate fails and the legacy does not, 0..=1: of all requests, and of

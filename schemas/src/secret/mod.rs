@@ -14,6 +14,7 @@
 //! - `session` is one as the whole name or before `id`, `key`, `cookie`; `sessions` are counted.
 //! - `code` is one behind `pin`, `verification`, `recovery` and their like.
 
+mod key;
 mod lists;
 mod login;
 mod path;
@@ -22,6 +23,7 @@ mod words;
 
 use smallvec::SmallVec;
 
+pub use key::{holds_service_key, is_service_key};
 pub use login::without_password;
 pub use path::Trail;
 pub use token::is_token;

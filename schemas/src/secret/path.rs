@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use smallvec::SmallVec;
 
-use super::{CONTAINED, Words, contains, folded, is_token};
+use super::{CONTAINED, Words, contains, folded, holds_service_key, is_token};
 
 /// How many layers of percent encoding are decoded.
 const MAX_ENCODINGS: usize = 3;
@@ -131,13 +131,13 @@ impl Trail {
         // Parameters of a segment are no part of its name: `/;v=1/`.
         let bare = plain.split(';').next().unwrap_or_default().trim();
         match bare {
-            "" | "." => return holds || is_token(plain),
+            "" | "." => return holds || is_credential(plain),
             ".." => {
                 let back = self.before.pop().unwrap_or_default();
                 if self.behind == Behind::Nothing {
                     self.behind = back;
                 }
-                return holds || is_token(plain);
+                return holds || is_credential(plain);
             }
             _ => {}
         }
@@ -165,8 +165,13 @@ impl Trail {
             _ if is_any(plain, &TICKET_PLACES) => Behind::Ticket,
             _ => Behind::Nothing,
         };
-        hidden || holds || is_token(plain)
+        hidden || holds || is_credential(plain)
     }
+}
+
+/// Whether a segment is a secret by itself, wherever it stands.
+fn is_credential(plain: &str) -> bool {
+    is_token(plain) || holds_service_key(plain)
 }
 
 /// A segment without its percent encoding.
@@ -314,6 +319,8 @@ mod tests {
             ("/code/review", "/code/review"),
             ("/postal-code/SW1A1AA", "/postal-code/SW1A1AA"),
             ("/key/DE", "/key/DE"),
+            ("/files/AKIAIOSFODNN7EXAMPLE", "/files/*"),
+            ("/files/x.npm_abcdefghijklmnopqrstuvwxyz/y", "/files/*/y"),
         ] {
             assert_eq!(shown(path), expected);
         }

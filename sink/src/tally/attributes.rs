@@ -1,7 +1,8 @@
 //! Attributes of requests, counted by number.
 //!
 //! A value gets a number once for the process; after that a thread finds it in a table of its own, without a lock and
-//! without memory. So a request costs a lookup and an addition per attribute, under one lock per request that only this
+//! without memory. The table is by what was captured, and what is counted is what may be shown of it, asked once; so the
+//! table, which is only looked up in, never leaves the process. So a request costs a lookup and an addition per attribute, under one lock per request that only this
 //! thread and, several times a second, the book take. Names come back when a row is made.
 //!
 //! Everything a client can make up has a limit: values of an attribute in the process, and again in each tally, count as
@@ -19,6 +20,9 @@ use super::fast_map::FastMap;
 const MAX_ATTRIBUTES: usize = 64;
 /// Values of one attribute that have a number, in the whole life of a process: what clients make up fills it.
 const MAX_NUMBERED: u16 = 1_000;
+/// Captured values that a thread remembers of an attribute: those with a number, and as many that are not shown or have none.
+/// When it is full it is emptied, so what clients make up costs that they are looked at again.
+const MAX_REMEMBERED: usize = 2 * MAX_NUMBERED as usize;
 /// Values of one attribute in a tally or group: as many as a service has instances or parameters, mostly.
 const MAX_VALUES: usize = 32;
 /// Groups of a tally whose attributes are counted: those found first. Nobody looks into more.
@@ -135,7 +139,7 @@ pub struct AttributeNumbers {
     places: Vec<Option<Known>>,
 }
 
-/// An attribute, and those of its values that the thread has met.
+/// An attribute, and those of its captured values that the thread has met.
 type Known = (u16, FastMap<Box<str>, AttributeId>);
 
 impl AttributeNumbers {
@@ -147,19 +151,26 @@ impl AttributeNumbers {
         }
     }
 
-    /// Adds the number of a value to those of a request.
-    pub fn add(&mut self, place: usize, value: &str, to: &mut Vec<AttributeId>) {
+    /// Adds the number of a captured value to those of a request. `shown` says as what it may be counted, always the same of
+    /// one value.
+    pub fn add<'v>(
+        &mut self,
+        place: usize,
+        value: &'v str,
+        to: &mut Vec<AttributeId>,
+        shown: impl FnOnce(&'v str) -> &'v str,
+    ) {
         let Some(Some((attribute, known))) = self.places.get_mut(place) else {
             return;
         };
         if let Some(id) = known.get(value) {
             return to.push(*id);
         }
-        let id = self.names.number(*attribute, value);
-        // What has no number is not kept, so that the table is as limited as they are.
-        if id != AttributeId::other(*attribute) {
-            known.insert(value.into(), id);
+        if known.len() >= MAX_REMEMBERED {
+            known.clear();
         }
+        let id = self.names.number(*attribute, shown(value));
+        known.insert(value.into(), id);
         to.push(id);
     }
 }
@@ -238,7 +249,13 @@ mod tests {
     fn ids(numbers: &mut AttributeNumbers, values: &[(usize, &str)]) -> Vec<AttributeId> {
         let mut ids = Vec::new();
         for (place, value) in values {
-            numbers.add(*place, value, &mut ids);
+            numbers.add(*place, value, &mut ids, |value| {
+                if value.contains("sesame") {
+                    "_hidden"
+                } else {
+                    value
+                }
+            });
         }
         ids
     }
@@ -283,12 +300,29 @@ mod tests {
         assert_eq!(row[&key("query", OTHER)], 5_000 - MAX_VALUES as u64);
         assert_eq!(row[&key("client", "curl")], 5_000);
         let kept = thread.places[1].as_ref().expect("it is counted");
-        assert_eq!(kept.1.len(), usize::from(MAX_NUMBERED));
+        assert!(kept.1.len() <= MAX_REMEMBERED, "{}", kept.1.len());
         // Another attribute still has room, and so have the tallies after this one.
         assert_ne!(ids(&mut thread, &[(0, "go")]), [AttributeId::other(0)]);
         let many: Vec<String> = (0..100).map(|at| format!("header {at}")).collect();
         let many = AttributeNumbers::new(&names, many.iter().map(String::as_str));
         assert_eq!(many.places.iter().flatten().count(), MAX_ATTRIBUTES - 2);
+    }
+
+    #[test]
+    fn what_may_not_be_shown_has_one_number_and_is_asked_once() {
+        let names = Arc::default();
+        let mut thread = numbers(&names);
+        let mut counted = Counted::default();
+        for value in ["sesame-1", "sesame-2", "curl"] {
+            counted.add(&ids(&mut thread, &[(0, value)]));
+        }
+        assert_eq!(
+            row(&names, &counted),
+            "client=_hidden:2 client=curl:1 counted:3 hour=14:3 instance=here:3"
+        );
+        for value in ["sesame-1", "curl"] {
+            thread.add(0, value, &mut Vec::new(), |_| panic!("{value} is known"));
+        }
     }
 
     #[test]

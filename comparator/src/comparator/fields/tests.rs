@@ -154,6 +154,42 @@ fn rules_leave_what_they_do_not_ignore_and_what_is_compared_roughly_is_left() {
         let found = of_body(&rules, "application/json", BODY.as_bytes());
         assert_eq!(found, expected, "{words:?}");
     }
+    // A rule for parts of which nothing is left.
+    let parts = |path: &str, pattern: &str| RuleConfig {
+        pattern: Some(pattern.to_owned()),
+        ..rule("body", path, "parts")
+    };
+    let json = BODY.as_bytes();
+    for (pattern, left) in [("^(.*)$", 5), ("x(.*)", 6)] {
+        let found = of_body(&[parts("/**", pattern)], "application/json", json);
+        assert_eq!(found[..2], [6, left], "{pattern}");
+    }
+    let line = |line: Option<&str>, characters: Option<&str>| RuleConfig {
+        line: line.map(str::to_owned),
+        characters: characters.map(str::to_owned),
+        ..rule("body", "", "ignore")
+    };
+    let near = RuleConfig {
+        action: "tolerance".to_owned(),
+        absolute: Some("1".to_owned()),
+        ..line(Some("."), None)
+    };
+    for (rule, expected) in [
+        (parts("", "(?s)(.*)"), [1, 0, 0]),
+        (parts("", r"balance (\d+)"), [1, 1, 1]),
+        (line(None, Some("1-99999")), [1, 0, 0]),
+        (line(Some("."), None), [1, 0, 0]),
+        (line(Some("^balance"), None), [1, 1, 1]),
+        (line(None, Some("1-3")), [1, 1, 1]),
+        (near, [1, 1, 1]),
+    ] {
+        let found = of_body(
+            std::slice::from_ref(&rule),
+            "text/plain",
+            b"balance 5\nok\n",
+        );
+        assert_eq!(found, expected, "{rule:?}");
+    }
     // What has no structure is a single field.
     for (kind, body) in [
         ("text/plain", "a\nb"),

@@ -72,6 +72,62 @@ fn what_is_left_of_bodies_counts_where_it_is_less() {
     );
 }
 
+/// A tolerance may be so large that it excuses every value.
+#[test]
+fn what_is_compared_roughly_does_not_count_for_what_is_demanded() {
+    let roughly = |roughly: u64| {
+        let mut counts = sampled(9_000, 90, 10);
+        counts.fields.insert(FieldCount::Roughly, 90 * roughly);
+        vec![("GET /a", counts)]
+    };
+    for (share, demanded, outcome) in [
+        (5, 0.5, Outcome::Pass),
+        (6, 0.5, Outcome::Undecided),
+        (1, 1.0, Outcome::Undecided),
+        (0, 1.0, Outcome::Pass),
+        (10, 0.0, Outcome::Pass),
+    ] {
+        let decision = gate(roughly(share), &at_least(demanded));
+        assert_eq!(
+            decision.outcome, outcome,
+            "{share} {demanded} {:?}",
+            decision.reasons
+        );
+    }
+    let open = gate(roughly(7), &at_least(0.5));
+    assert_eq!(
+        open.reasons,
+        [
+            "rules leave 100 % of the fields of GET /a to compare (90 answers sampled), but exactly only 30 %, at least 50 % wanted; \
+             fewer or narrower rules would settle it"
+        ]
+    );
+    let pass = gate(roughly(7), &Thresholds::default());
+    assert_eq!(
+        pass.reasons[1..],
+        [
+            "a match says little where rules leave little to compare: 30 % of the fields of GET /a exactly"
+        ]
+    );
+    let headline = "rules leave less than half of the fields of GET /a to compare exactly";
+    assert!(pass.headline.contains(headline), "{}", pass.headline);
+    // Of bodies alone.
+    let mut counts = sampled(9_000, 90, 10);
+    counts.fields.extend([
+        (FieldCount::Roughly, 180),
+        (FieldCount::BodyRoughly, 180),
+        (FieldCount::BodyLeft, 180),
+        (FieldCount::Body, 180),
+    ]);
+    let pass = gate(vec![("GET /a", counts)], &Thresholds::default());
+    assert_eq!(
+        pass.reasons[1..],
+        [
+            "a match says little where rules leave little to compare: 0 % of the fields of the bodies of GET /a exactly"
+        ]
+    );
+}
+
 #[test]
 fn less_than_is_demanded_keeps_the_gate_open_on_each_compared_route() {
     let route = |left| {
@@ -182,7 +238,7 @@ fn many_routes_are_told_by_number() {
     assert_eq!(open.reasons.len(), 6, "{:?}", open.reasons);
     assert_eq!(
         open.reasons[5],
-        "7 more routes do not have 50 % of their fields left to compare either"
+        "7 more routes do not have 50 % of their fields compared exactly either"
     );
     let pass = gate(routes(), &Thresholds::default());
     assert!(

@@ -270,6 +270,27 @@ fn nothing_that_lost_a_character_lets_a_secret_out() {
     }
 }
 
+/// What is written into every position of a request that is counted as an attribute: with each, nothing is counted that the
+/// record hides. Most are hidden as a whole, because their signs do not belong there.
+#[test]
+fn no_attribute_lets_a_secret_out() {
+    let redactor = with_own_name();
+    let mut leaks = Vec::new();
+    let secret = "ZqKlmnbvcxwrt";
+    let named = NAMES
+        .iter()
+        .flat_map(|name| written().map(move |(_, write)| write(name, secret)));
+    let nameless = NAMELESS.iter().map(|(_, write)| write(secret));
+    for body in named.chain(nameless) {
+        for value in super::attributes::counted(&redactor, &body) {
+            if holds(&value, secret) {
+                leaks.push(format!("{}: {value}", String::from_utf8_lossy(&body)));
+            }
+        }
+    }
+    assert_none(&leaks);
+}
+
 /// Number of cases of each property; an environment variable can raise it.
 fn cases() -> u32 {
     /// They take a few seconds.

@@ -10,7 +10,7 @@ use crate::terminal::{
     BOLD, CANDIDATE, DIM, LEGACY, MAX_VALUE_CHARS, place, signed, styled, unsigned,
 };
 use crate::view::words::{grouped, plural, shown};
-use crate::view::{Cause, CauseName, Entry, Group, Ink, ReportView, Room, Values, extent};
+use crate::view::{Cause, CauseName, Entry, Group, Ink, Member, ReportView, Room, Values, extent};
 
 /// Causes and groups listed, about two screens. Further ones are only counted.
 const MAX_ENTRIES: usize = 40;
@@ -118,31 +118,50 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     if let Some(near) = cause.near() {
         writeln!(out, "         {near}")?;
     }
-    let shared = cause.special();
-    if let Some(special) = &shared {
+    if let Some(special) = cause.special() {
         writeln!(out, "         special: {special}")?;
     }
     if cause.is_of_routes() {
-        return write_routes(out, cause);
+        write_routes(out, cause)?;
+        return write_special(out, cause, 0);
     }
     for member in cause.members.iter().take(MAX_PLACES) {
-        let difference = &member.difference;
-        let route = shown(&member.group.route);
-        writeln!(
-            out,
-            "         {:>6} × {route}  {}{}",
-            grouped(member.group.count),
-            place(difference.place),
-            values(difference.values.as_ref())
-        )?;
-        if let Some(special) = member.special().filter(|_| shared.is_none()) {
-            writeln!(out, "                  special: {special}")?;
-        }
+        write_member(out, member, cause.special_of(member).as_deref())?;
     }
     if cause.members.len() > MAX_PLACES {
         let hidden = (cause.members.len() - MAX_PLACES) as u64;
         let hidden = plural(hidden, "more group", "more groups");
         let line = styled(DIM, format_args!("… and {hidden}; --output json has all"));
+        writeln!(out, "         {line}")?;
+    }
+    write_special(out, cause, MAX_PLACES)
+}
+
+fn write_member(out: &mut String, member: &Member<'_>, special: Option<&str>) -> std::fmt::Result {
+    let difference = &member.difference;
+    let route = shown(&member.group.route);
+    writeln!(
+        out,
+        "         {:>6} × {route}  {}{}",
+        grouped(member.group.count),
+        place(difference.place),
+        values(difference.values.as_ref())
+    )?;
+    match special {
+        Some(special) => writeln!(out, "                  special: {special}"),
+        None => Ok(()),
+    }
+}
+
+/// Groups that were not listed and about whose requests something is special.
+fn write_special(out: &mut String, cause: &Cause<'_>, listed: usize) -> std::fmt::Result {
+    let found = cause.special_beyond(listed);
+    for (member, special) in &found.members {
+        write_member(out, member, Some(special))?;
+    }
+    if found.more > 0 {
+        let more = plural(found.more as u64, "more group", "more groups");
+        let line = styled(DIM, format_args!("… and {more} with something special"));
         writeln!(out, "         {line}")?;
     }
     Ok(())

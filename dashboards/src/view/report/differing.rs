@@ -151,11 +151,15 @@ pub(crate) struct Member<'a> {
     classes: &'a ClassCounts,
 }
 
-impl Member<'_> {
-    /// What is special about its requests, in words.
-    pub(crate) fn special(&self) -> Option<String> {
-        special(&self.group.special)
-    }
+/// Groups of a cause that are told for what is special about them although they are not listed, or a whole report would be.
+const MAX_SPECIAL: usize = 5;
+
+/// Groups of a cause about whose requests something is special that is not of all of them.
+pub(crate) struct SpecialMembers<'c, 'a> {
+    /// Some of them, the most special first, each with what it is.
+    pub(crate) members: Vec<(&'c Member<'a>, String)>,
+    /// How many others there are.
+    pub(crate) more: usize,
 }
 
 impl<'a> Cause<'a> {
@@ -199,19 +203,52 @@ impl<'a> Cause<'a> {
 
     /// What is special about the requests of all of its groups, in words. The shares are those of the most frequent one.
     pub(crate) fn special(&self) -> Option<String> {
-        let (first, others) = self.members.split_first()?;
-        let is_shared = |one: &SpecialAttribute| {
-            others.iter().all(|member| {
-                let mut all = member.group.special.iter();
-                all.any(|other| {
-                    other.attribute == one.attribute
-                        && other.value == one.value
-                        && other.is_absent == one.is_absent
-                })
-            })
-        };
-        let shared = first.group.special.iter().filter(|one| is_shared(one));
+        let shared = self.members.first()?.group.special.iter();
+        let shared = shared.filter(|one| self.is_of_all(one));
         special(&shared.cloned().collect::<Vec<_>>())
+    }
+
+    fn is_of_all(&self, one: &SpecialAttribute) -> bool {
+        self.members.iter().all(|member| {
+            let mut all = member.group.special.iter();
+            all.any(|other| {
+                other.attribute == one.attribute
+                    && other.value == one.value
+                    && other.is_absent == one.is_absent
+            })
+        })
+    }
+
+    fn own<'m>(&self, member: &'m Member<'_>) -> Vec<&'m SpecialAttribute> {
+        let all = member.group.special.iter();
+        all.filter(|one| !self.is_of_all(one)).collect()
+    }
+
+    /// What is special about the requests of one of its groups besides that, in words.
+    pub(crate) fn special_of(&self, member: &Member<'_>) -> Option<String> {
+        let own = self.own(member).into_iter().cloned();
+        special(&own.collect::<Vec<_>>())
+    }
+
+    /// The same of those groups that are not among the first `listed`: what a reader looks for may be in any of them.
+    pub(crate) fn special_beyond(&self, listed: usize) -> SpecialMembers<'_, 'a> {
+        // By the gap between the shares, in percents.
+        let gap = |member: &Member<'_>| {
+            let percents = self.own(member).into_iter().map(SpecialAttribute::percents);
+            percents.map(|(these, others)| these.abs_diff(others)).max()
+        };
+        let beyond = self.members.iter().skip(listed);
+        let mut found: Vec<_> = beyond
+            .filter_map(|member| Some((gap(member)?, member)))
+            .collect();
+        found.sort_by_key(|(gap, _)| Reverse(*gap));
+        let members = found.iter().take(MAX_SPECIAL);
+        SpecialMembers {
+            members: members
+                .filter_map(|(_, member)| Some((*member, self.special_of(member)?)))
+                .collect(),
+            more: found.len().saturating_sub(MAX_SPECIAL),
+        }
     }
 
     /// Where it is found: `3 routes`, or the name of the only one.
