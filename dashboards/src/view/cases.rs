@@ -142,7 +142,8 @@ impl<'a> Cases<'a> {
                 };
                 tell(&grouped(member.group.count), &member.difference, lines);
                 lines.extend(self.causes.get(&at).cloned());
-                lines.extend(member.special().map(|told| format!("  special: {told}")));
+                let special = cause.special().into_iter().chain(cause.special_of(member));
+                lines.extend(special.map(|told| format!("  special: {told}")));
             }
             Some(Entry::Group(group)) => {
                 tell(&group.count(), &group.difference, lines);
