@@ -60,7 +60,7 @@ impl Parts {
     /// Whether the captured parts are all of a text: what is left is white space.
     pub(crate) fn leave_nothing(&self, text: &[u8]) -> bool {
         let mut end = 0;
-        let mut is_blank = |range: Range<usize>| {
+        let is_blank = |range: Range<usize>| {
             let between = text.get(range).unwrap_or_default();
             between.iter().all(u8::is_ascii_whitespace)
         };
