@@ -208,15 +208,17 @@ impl<'a> Cause<'a> {
         special(&shared.cloned().collect::<Vec<_>>())
     }
 
+    /// Whether all groups have it. What the first one has not, they do not: so not all are looked at for each of them.
     fn is_of_all(&self, one: &SpecialAttribute) -> bool {
-        self.members.iter().all(|member| {
+        let has = |member: &Member<'_>| {
             let mut all = member.group.special.iter();
             all.any(|other| {
                 other.attribute == one.attribute
                     && other.value == one.value
                     && other.is_absent == one.is_absent
             })
-        })
+        };
+        self.members.first().is_some_and(has) && self.members.iter().all(has)
     }
 
     fn own<'m>(&self, member: &'m Member<'_>) -> Vec<&'m SpecialAttribute> {
