@@ -41,7 +41,7 @@ use crate::process::supervised::{End, Supervised};
 
 /// How long what the tests have caused may take to get its outcome: being asked again takes the longest, and is bounded by the
 /// deadline of the candidate and a delay before it.
-const SETTLED_WITHIN: Duration = Duration::from_secs(60);
+const SETTLED_WITHIN: Duration = Duration::from_mins(1);
 /// Between two looks how much is open.
 const LOOK: Duration = Duration::from_millis(10);
 

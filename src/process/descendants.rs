@@ -51,12 +51,11 @@ pub(crate) fn of_command(group: Pid) -> Vec<Process> {
 
 /// Sends a signal to one of [`of_command`].
 pub(crate) fn signal(process: &Process, signal: Signal) {
-    #[cfg(target_os = "linux")]
-    let sent = rustix::process::kill_process(process.pid, signal);
-    #[cfg(not(target_os = "linux"))]
-    let sent = rustix::process::kill_process_group(process.pid, signal);
     // One that is gone by now needs none; one that belongs to somebody else is still there at the next look.
-    let _gone = sent;
+    #[cfg(target_os = "linux")]
+    let _gone = rustix::process::kill_process(process.pid, signal);
+    #[cfg(not(target_os = "linux"))]
+    let _gone = rustix::process::kill_process_group(process.pid, signal);
 }
 
 /// The TCP ports on which any of what came of a process listens, as far as the system tells.

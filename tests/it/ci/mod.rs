@@ -5,6 +5,7 @@ mod ended;
 mod examples;
 mod logs;
 
+use std::fmt::Write as _;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
@@ -152,14 +153,11 @@ impl Drop for Running<'_> {
 
 /// As many requests for `/PREFIX/N`, as targets.
 fn recording(place: &Place, prefix: &str, requests: usize) {
-    let lines: String = (0..requests)
-        .map(|number| {
-            format!(
-                "{}\n",
-                json!({"method": "GET", "url": format!("/{prefix}/{number}")})
-            )
-        })
-        .collect();
+    let mut lines = String::new();
+    for number in 0..requests {
+        let target = json!({"method": "GET", "url": format!("/{prefix}/{number}")});
+        writeln!(lines, "{target}").expect("memory");
+    }
     place.write("requests.ndjson", lines);
 }
 

@@ -63,9 +63,11 @@ pub(super) fn with_files(place: &Place) {
 10.0.0.2 - - [24/Nov/2026:03:00:01 +0000] "GET /users/43?full=1 HTTP/1.1" 200 977 "-" "curl/8.5.0"
 "#;
     place.write("access.log", log);
-    let requests: String = (0..3_000)
-        .map(|number| format!("{{\"method\":\"GET\",\"url\":\"/items/{number}\"}}\n"))
-        .collect();
+    let mut requests = String::new();
+    for number in 0..3_000 {
+        let target = serde_json::json!({"method": "GET", "url": format!("/items/{number}")});
+        writeln!(requests, "{target}").expect("memory");
+    }
     place.write("traffic.ndjson", requests);
     for service in ["old-service", "new-service"] {
         executable(place.path(), service, &served::command("equal"));
