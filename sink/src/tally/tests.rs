@@ -302,7 +302,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                         recorder.client(route, ClientOutcome::Success);
                         match request % 4 {
                             0 | 1 => {
-                                recorder.fields(route, Some(&[1, 2, 3, 4, 5, 6]));
+                                recorder.fields(route, Some(&[1, 2, 3, 4, 5, 6, 7]));
                                 recorder.matched(route, 1_000, request);
                             }
                             2 => recorder.not_compared(route, Reason::QueueFull),
@@ -355,7 +355,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     assert_eq!(asked(&total), total.mismatch);
     assert_eq!(
         fields(&total),
-        [1, 2, 3, 4, 5, 6].map(|each| each * total.matched)
+        [1, 2, 3, 4, 5, 6, 7].map(|each| each * total.matched)
     );
     let groups: u64 = store.groups.values().map(|group| group.count).sum();
     assert_eq!(groups, total.mismatch);
