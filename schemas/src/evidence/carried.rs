@@ -62,16 +62,19 @@ pub struct Expired {
     pub left: RulesCounted,
 }
 
+/// Tells for each route of some earlier rules what becomes of its counts under the present rules. The error says why
+/// nothing can be said of any route.
+pub type Fates = fn(
+    earlier: &RulesCounted,
+    now: &RulesCounted,
+    routes: &[RouteCounted],
+) -> Result<Vec<Fate>, String>;
+
 /// What knows the rules.
 #[derive(Clone, Copy)]
 pub struct Redecide {
-    /// Tells for each route of some earlier rules what becomes of its counts under the present rules. The error says why
-    /// nothing can be said of any route.
-    pub fates: fn(
-        earlier: &RulesCounted,
-        now: &RulesCounted,
-        routes: &[RouteCounted],
-    ) -> Result<Vec<Fate>, String>,
+    /// What becomes of counts under earlier rules.
+    pub fates: Fates,
     /// Which of some rules have expired at a time; `None` if none has.
     pub expired: fn(rules: &RulesCounted, at: Timestamp) -> Option<Expired>,
 }

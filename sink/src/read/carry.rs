@@ -68,7 +68,8 @@ pub(super) fn carry_over(
     let now = match (redecide.expired)(&now, Timestamp::now()) {
         None => now,
         Some(expired) => {
-            let counted = sums.counted();
+            // What was read without details does not say what each rule excused.
+            let counted = store.counted(identity, selection)?.sums.counted();
             let fates = (redecide.fates)(&now, &expired.left, &counted)
                 .unwrap_or_else(|why| vec![Fate::Anew(why); counted.len()]);
             sums.expire(&identity.rules_hash, counted, fates, expired.expired);
