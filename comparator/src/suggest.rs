@@ -145,9 +145,10 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
     }
     for index in open {
         if !covered.contains(&index) {
-            let why = match too_many.contains(&index) {
-                true => TOO_MANY,
-                false => "no rule can name its place and nothing else that must stay a difference",
+            let why = if too_many.contains(&index) {
+                TOO_MANY
+            } else {
+                "no rule can name its place and nothing else that must stay a difference"
             };
             refused.insert(index, why);
         }

@@ -291,10 +291,9 @@ fn seen(findings: &[Finding], exchanged: bool) -> String {
                 };
             }
             let pattern = &finding.pattern;
-            let explanation = finding.explanation.map(|word| match exchanged {
-                true => word.reversed(),
-                false => word,
-            });
+            let explanation = finding
+                .explanation
+                .map(|word| if exchanged { word.reversed() } else { word });
             let shows_diff = finding.text_diff.is_some();
             format!(
                 "{} {paths:?} {pattern} {kind} {values:?} {explanation:?} {shows_diff}\n",

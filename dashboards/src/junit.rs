@@ -80,7 +80,7 @@ fn of(decided: &Decided, (with_details, most): (usize, usize)) -> String {
     let cases = Cases::of(decided);
     let suite = visible(&format!("parity.{}", decided.decision.migration));
     let (decision, routes) = cases
-        .cases
+        .all
         .split_first()
         .expect("the first case is that of the decision");
     let mut sums = Sums::default();

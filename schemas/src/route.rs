@@ -312,7 +312,7 @@ impl RouteResolver {
         let applies = |rule: &RouteRule| rule.operation.is_none() && rule.matches(method, path);
         let exact = self.rules.iter().position(applies);
         let near = self.near.of(method, path, exact);
-        let place = near.unwrap_or(exact);
+        let place = near.map_or(exact, |near| near.0);
         let rule = place.and_then(|place| self.rules.get(place));
         let operations = place.and_then(|place| self.operations.get(place)?.as_ref());
         // What is only near is not what the rule names.

@@ -39,6 +39,7 @@ pub(crate) struct ReplayArgs {
 
 /// What of a recording is sent, and how; of `replay` and `ci`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SendingArgs {
     /// Format of the recordings, if it cannot be found out: ndjson, har, goreplay, access-log, curl.
     #[arg(long)]

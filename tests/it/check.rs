@@ -241,6 +241,18 @@ fn what_the_file_hides_must_be_there_and_is_named() {
             "{file}"
         );
     }
+}
+
+#[test]
+fn what_is_hidden_is_told_in_words_and_what_needs_it_is_not_asked() {
+    let place = Place::new();
+    let service = service();
+    let hash = "hmac:0123456789abcdef0123456789abcdef";
+    let hidden = |body: &str, parts: &[&str]| {
+        line("/users/1", &json!({"response": answer(200, body, parts)}))
+    };
+    let traced = json!({"headers": [["x-trace", hash]], "hidden": ["header/x-trace"], "response": answer(200, "{}", &[])});
+    place.write("samples.ndjson", line("/users/2", &traced));
     let text = place.run(&["check", "samples.ndjson", "--target", &service.url()]);
     assert!(!text.stdout.contains("not compared"), "{}", text.stdout);
     place.write(

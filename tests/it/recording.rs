@@ -16,7 +16,7 @@ use crate::support::wait_for;
 /// The lines of a file that is packed or not.
 fn lines(place: &Place, file: &str) -> Vec<Value> {
     let bytes = std::fs::read(place.path().join(file)).expect("a recording");
-    let text = if file.ends_with(".zst") {
+    let text = if file.strip_suffix(".zst").is_some() {
         zstd::decode_all(&*bytes).expect("whole frames")
     } else {
         bytes
@@ -73,6 +73,9 @@ fn written(mirror: &Mirror<'_>, expected: u64) {
 /// Text that must not act on whoever looks into the file.
 const HOSTILE: &str = "\u{1b}[31m\u{202e}::error::\r\n\u{9b}1m";
 
+/// Method, path, headers and body.
+type Sent<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [u8]);
+
 /// Sends what is recorded; in the last one is no text.
 fn drive(mirror: &Mirror<'_>) {
     let json = [("content-type", "application/json")];
@@ -84,7 +87,7 @@ fn drive(mirror: &Mirror<'_>) {
         ("cookie", "sid=1; theme=dark"),
         ("accept", "text/html, \t*/*;q=0.1"),
     ];
-    let sent: [(&str, &str, &[(&str, &str)], &[u8]); 8] = [
+    let sent: [Sent<'_>; 8] = [
         ("GET", "/items/1?page=2", &named, b""),
         ("GET", "/items/1?q=cats", &[], b""),
         ("POST", "/items", &json, br#"{"name":"x","n":1.0}"#),

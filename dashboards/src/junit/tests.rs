@@ -115,7 +115,7 @@ fn no_two_cases_have_one_name() {
     let long = "x".repeat(2_000);
     let decided = decided((0..6).map(|at| format!("GET /{long}{at}")), "x");
     let cases = Cases::of(&decided);
-    let names: HashSet<&str> = cases.cases.iter().map(|case| case.name.as_str()).collect();
+    let names: HashSet<&str> = cases.all.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names.len(), 7, "{names:?}");
 }
 
@@ -133,11 +133,7 @@ fn what_is_not_the_candidates_fault_is_an_error_and_no_failure() {
         let decision = decision(&report);
         let decided = Decided::of(report, decision, None);
         let cases = Cases::of(&decided);
-        cases
-            .cases
-            .iter()
-            .map(|case| case.state)
-            .collect::<Vec<_>>()
+        cases.all.iter().map(|case| case.state).collect::<Vec<_>>()
     };
     let all_match = |counts: &mut Counts| (counts.matched, counts.mismatch) = (REQUESTS, 0);
     assert_eq!(state(&all_match), [CaseState::Open; 3]);

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_document_stays_the_same() {
-        let json = r###"{"a": "x ##[error]y ##vso[z]"}"###;
+        let json = r#"{"a": "x ##[error]y ##vso[z]"}"#;
         let told = tame_json(json);
         assert!(!told.contains("##"), "{told}");
         let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).expect("JSON");

@@ -65,7 +65,7 @@ pub(crate) struct Cases<'a> {
     /// What is reported.
     pub(crate) view: ReportView<'a>,
     /// The decision itself, and then the routes, the worst first.
-    pub(crate) cases: Vec<Case<'a>>,
+    pub(crate) all: Vec<Case<'a>>,
     differing: Differing<'a>,
     /// For each route the differences that are told of it: their place in the list, and among the groups of a cause.
     told: HashMap<String, Vec<(usize, usize)>>,
@@ -102,7 +102,7 @@ impl<'a> Cases<'a> {
             told: places(&differing),
             causes: causes(&differing),
             view,
-            cases,
+            all: cases,
             differing,
         }
     }

@@ -17,6 +17,10 @@ const MAX_ENCODINGS: usize = 3;
 #[derive(Default)]
 pub(super) struct NearPaths(Vec<Near>);
 
+/// The place of the rule that holds for a path, if any does.
+#[derive(Clone, Copy)]
+pub(super) struct Holds(pub(super) Option<usize>);
+
 struct Near {
     is_endpoint: bool,
     /// Without placeholders.
@@ -45,16 +49,10 @@ impl NearPaths {
         Self(near.collect())
     }
 
-    /// If a GraphQL service may take a request at this path: the place of the rule that holds for it, of which there may be
-    /// none. `exact` is the rule that matches the path as it is written; one without placeholders is said of this writing.
+    /// If a GraphQL service may take a request at this path: the rule that holds for it. `exact` is the rule that matches the path as it is written; one without placeholders is said of this writing.
     ///
     /// Most services also read the document from the target of a GET at the path of a POST, and serve HEAD as GET.
-    pub(super) fn of(
-        &self,
-        method: &Method,
-        path: &str,
-        exact: Option<usize>,
-    ) -> Option<Option<usize>> {
+    pub(super) fn of(&self, method: &Method, path: &str, exact: Option<usize>) -> Option<Holds> {
         if self.0.is_empty() || !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
             return None;
         }
@@ -70,13 +68,13 @@ impl NearPaths {
         }
         let is_literal = |at: &usize| self.0.get(*at).is_some_and(|near| near.is_literal);
         if let Some(exact) = exact.filter(is_literal) {
-            return Some(Some(exact));
+            return Some(Holds(Some(exact)));
         }
         let holds = |near: &Near| {
             let same = near.method.as_ref().is_none_or(|wanted| wanted == method);
             same && !near.is_operation && met(&near)
         };
-        Some(self.0.iter().position(holds))
+        Some(Holds(self.0.iter().position(holds)))
     }
 }
 

@@ -120,6 +120,7 @@ mod tests {
 
     #[test]
     fn the_majority_contradicts_another_unit_and_not_the_reverse() {
+        use Explanation as E;
         let of = |near| group("/at", Kind::Type, Some(near));
         let against = |counts: &[(Explanation, u64)]| {
             let mut hints = Hints::default();
@@ -129,7 +130,6 @@ mod tests {
             let told = counts.iter().map(|(near, _)| hints.against(&of(*near)));
             told.collect::<Vec<u64>>()
         };
-        use Explanation as E;
         assert_eq!(
             against(&[(E::UnixSeconds, 76), (E::UnixMillis, 4)]),
             [0, 76]

@@ -157,8 +157,9 @@ fn what_two_files_have_is_no_order_to_a_job() {
     let place = Place::new();
     let (mut legacy, mut candidate) = (String::new(), String::new());
     for text in HOSTILE {
-        legacy.push_str(&format!("{text}\nsame\n::error::same\n"));
-        candidate.push_str(&format!("{text} other\nsame\n::error::same\n"));
+        for (file, end) in [(&mut legacy, ""), (&mut candidate, " other")] {
+            file.extend([text, end, "\nsame\n::error::same\n"]);
+        }
     }
     place.write("old.txt", &legacy);
     place.write("new.txt", &candidate);
