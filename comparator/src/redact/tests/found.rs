@@ -469,10 +469,9 @@ fn what_was_found_to_leave_is_hidden_and_its_neighbour_is_not() {
 fn what_was_found_to_leave_does_not_leave_as_an_attribute() {
     let redactor = plain();
     let sentences = SENTENCES.iter().chain(FINDS).map(|(_, _, body)| *body);
-    let sentences =
-        sentences.flat_map(|body| [body, body.trim(), body.rsplit('\n').nth(1).unwrap_or(body)]);
+    let sentences = sentences.flat_map(|body| [body, body.trim()]);
     let all = sentences
-        .map(|body| (body, body))
+        .map(|body| (body, "HUNTER"))
         .chain(CODES.iter().copied());
     let mut leaks = Vec::new();
     for (body, secret) in all {

@@ -59,7 +59,7 @@ fn a_body_stays_in_its_own_format_and_its_hidden_parts_are_named() {
         (
             json,
             r#"{"card":{"number":"4111111111111111"},"a~/b":[1,{"token":"x"}],"password":{"x":1}}"#,
-            r##"{"card":{"number":"#"},"a~/b":[1,{"token":"#"}],"password":"#"}"##,
+            r##"{"card":{"number":"\"#\""},"a~/b":[1,{"token":"#"}],"password":"# (7 bytes)"}"##,
             &["body/a~0~1b/1/token", "body/card/number", "body/password"],
         ),
         (json, r#"{"a":"#, "# (5 bytes, invalid JSON)", &["body"]),
