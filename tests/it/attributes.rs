@@ -192,7 +192,7 @@ fn what_is_planted_on_a_group_that_is_not_listed_is_told_everywhere() {
     let markdown = place.run(&["report", "--output", "markdown"]).stdout;
     for told in [&page, &text, &markdown] {
         for planted in ["debug", "trace"] {
-            let line = format!("special: query {planted}: 100 % of these, 0 % of the others");
+            let line = format!("query {planted}: 100 % of these, 0 % of the others");
             assert!(told.contains(&line), "{line} is not in\n{told}");
         }
     }
