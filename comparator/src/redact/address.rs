@@ -7,6 +7,7 @@ use http::Method;
 use parity_schemas::secret::Trail;
 use parity_schemas::verdict::{Part, Tolerated};
 
+use super::accounts::may_be_secret;
 use super::escapes::percent_decoded;
 use super::{Redactor, cards, webhooks};
 use crate::rules::Scope;
@@ -145,9 +146,11 @@ impl Redactor {
 
     fn parameter(&self, name: &str, value: &str, out: &mut String) {
         let plain_name = percent_decoded(name);
-        match self.key(&plain_name) {
-            Some(_) => out.push_str(&self.hash(plain_name.as_bytes())),
-            None => out.push_str(name),
+        // In a query a plus is a blank.
+        if self.key(&plain_name).is_some() || may_be_secret(&plain_name.replace('+', " ")) {
+            out.push_str(&self.hash(plain_name.as_bytes()));
+        } else {
+            out.push_str(name);
         }
         out.push('=');
         if value.is_empty() {

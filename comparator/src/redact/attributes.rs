@@ -6,8 +6,6 @@
 //! it shows less. What the record would show changed, what is not a few plain letters, and what may be a token, the number of
 //! a card or an account, is counted as [`HIDDEN`].
 
-use std::ops::RangeInclusive;
-
 use http::HeaderName;
 use http::Version;
 use http::header::{CONTENT_TYPE, USER_AGENT};
@@ -16,6 +14,7 @@ use parity_schemas::exchange::{Exchange, Request};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::secret::{holds_service_key, is_token};
 
+use super::accounts::{has_only_ports, is_account};
 use super::sessions::has_random_run;
 use super::{Redactor, address, cards};
 
@@ -23,10 +22,6 @@ use super::{Redactor, address, cards};
 const MAX_VALUE_BYTES: usize = 64;
 /// A run of so many digits, with blanks and hyphens between them, may be the number of a card or an account.
 const MAX_DIGITS: usize = 11;
-/// Digits of a port, or of an hour and the like.
-const MAX_PORT_DIGITS: usize = 5;
-/// Lengths of international bank account numbers.
-const IBAN_BYTES: RangeInclusive<usize> = 15..=34;
 /// Places of [`READ`] whose values are told apart here.
 const QUERY_PLACE: usize = 1;
 const CLIENT_PLACE: usize = 2;
@@ -199,49 +194,6 @@ fn is_plain(value: &str, signs: &[u8]) -> bool {
 /// What the grammar of fields lets stand around a value, and nothing else.
 fn trimmed(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
-}
-
-/// Whether nothing but a number stands behind each colon, as the port behind a host: not a password behind a user.
-fn has_only_ports(value: &str) -> bool {
-    value.split(':').skip(1).all(|after| {
-        let length = after.find(|sign: char| !sign.is_ascii_alphanumeric());
-        let word = after
-            .get(..length.unwrap_or(after.len()))
-            .unwrap_or_default();
-        (1..=MAX_PORT_DIGITS).contains(&word.len())
-            && word.bytes().all(|byte| byte.is_ascii_digit())
-    })
-}
-
-/// Whether a value is an international bank account number, by its check digits.
-fn is_account(value: &str) -> bool {
-    let sign = |byte: &u8| !matches!(byte, b' ' | b'-' | b'.');
-    let (mut length, mut rest) = (0, 0);
-    let of_country = value.bytes().filter(sign).take(4);
-    for (at, byte) in value
-        .bytes()
-        .filter(sign)
-        .skip(4)
-        .chain(of_country)
-        .enumerate()
-    {
-        rest = match byte {
-            b'0'..=b'9' => rest * 10 + u32::from(byte - b'0'),
-            b'A'..=b'Z' | b'a'..=b'z' => {
-                rest * 100 + u32::from(byte.to_ascii_uppercase() - b'A') + 10
-            }
-            _ => return false,
-        } % 97;
-        length = at + 1;
-    }
-    let mut begin = value.bytes().filter(sign);
-    let mut is_next = |test: fn(&u8) -> bool| begin.next().is_some_and(|byte| test(&byte));
-    is_next(u8::is_ascii_alphabetic)
-        && is_next(u8::is_ascii_alphabetic)
-        && is_next(u8::is_ascii_digit)
-        && is_next(u8::is_ascii_digit)
-        && IBAN_BYTES.contains(&length)
-        && rest == 1
 }
 
 /// Whether the family of a client is one of this list.

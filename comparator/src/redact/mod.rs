@@ -16,6 +16,7 @@
 //! - Header and query values are kept only when their names are on a list (`address`).
 //! - What a `rename` rule calls one field is as secret as either of its names says (`renamed`).
 
+mod accounts;
 mod address;
 mod attributes;
 mod body;
