@@ -76,6 +76,9 @@ pub(crate) struct SendingArgs {
     /// Also send what is not GET, HEAD or OPTIONS, such as POST and DELETE: what it does is done again, by both services.
     #[arg(long)]
     pub(crate) allow_unsafe: bool,
+    /// A pass is one although requests were sent without what the recording hides and they need.
+    #[arg(long)]
+    pub(crate) accept_hidden: bool,
     /// Exit 2 if any part of the recordings could not be read.
     #[arg(long)]
     pub(crate) strict: bool,
@@ -95,6 +98,7 @@ impl SendingArgs {
             ("--one-session", self.one_session),
             ("--cookies", self.cookies != Cookies::default()),
             ("--recorded-answers", self.recorded_answers),
+            ("--accept-hidden", self.accept_hidden),
             ("--strict", self.strict),
         ];
         let first = given.into_iter().find(|(_, is_given)| *is_given);

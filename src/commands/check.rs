@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use parity_comparator::Comparator;
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_dashboards::terminal;
-use parity_mirror::replay::{Recorded, Source, SourceError};
+use parity_mirror::replay::{Recorded, Source, SourceError, is_needed};
 use parity_schemas::check::{CHECK_SCHEMA, CheckDocument, CheckOutcome, CheckedRequest};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
@@ -31,13 +31,6 @@ use crate::error;
 
 /// Requests that are shown one by one: more are not read.
 const SHOWN: usize = 100;
-/// Fields that say who asks.
-const CREDENTIALS: [&str; 4] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-];
 /// Unreadable parts that are told one by one; the others are counted.
 const TOLD: u64 = 20;
 
@@ -76,10 +69,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
             )
         );
     }
+    // Of what could not be asked nothing is known.
+    let not_asked = ["timeout", "hidden", "not_sendable"];
+    let not_asked = not_asked
+        .iter()
+        .any(|why| found.not_asked.contains_key(*why));
     let has_left = found.unreadable > 0 || found.not_compared > 0;
     found.outcome = match () {
         () if found.differing > 0 => CheckOutcome::Fail,
-        () if has_left || found.not_asked.contains_key("timeout") => CheckOutcome::Undecided,
+        () if has_left || not_asked => CheckOutcome::Undecided,
         () => CheckOutcome::Pass,
     };
     match args.output {
@@ -135,12 +133,12 @@ impl<'a> Checking<'a> {
     /// Whether a request cannot be asked without a part that is hidden. A hidden field is not sent: without a credential it is
     /// another request, unless the settings have one; without another field it is the same.
     fn needs(&self, part: &str) -> bool {
-        let Some(field) = part.strip_prefix("header/") else {
-            return true;
-        };
-        let field = field.split('/').next().unwrap_or_default();
         let set = &self.settings.mirror.policy.candidate.set;
-        CREDENTIALS.contains(&field) && !set.iter().any(|(name, _)| name == field)
+        let is_set = |part: &str| {
+            let field = part.strip_prefix("header/");
+            field.is_some_and(|field| set.iter().any(|(name, _)| name == field))
+        };
+        is_needed(part) && !is_set(part)
     }
 
     fn leave_out(&mut self, why: &str) {

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 use self::plan::{Plan, Side};
 use self::service::{Broken, Services};
 use super::gate;
-use super::replay::sending::{Opened, question, warn_of_unsafe};
+use super::replay::sending::{Opened, Sent, question, warn_of_unsafe};
 use super::written::{self, Written};
 use crate::cli::{CiArgs, ReportFormat};
 use crate::config::MirrorSettings;
@@ -140,8 +140,8 @@ struct Evidence {
     since: Timestamp,
     /// How the tests failed, if they did.
     failed: Option<End>,
-    /// Whether something of the recording could not be read, and that is an error.
-    is_refused: bool,
+    /// What was replayed, if anything was.
+    sent: Option<Sent>,
 }
 
 impl Job<'_> {
@@ -252,7 +252,7 @@ impl Job<'_> {
         Ok(Evidence {
             since,
             failed: None,
-            is_refused: sent.is_refused(sending),
+            sent: Some(sent),
         })
     }
 
@@ -310,7 +310,7 @@ impl Job<'_> {
         Ok(Evidence {
             since,
             failed,
-            is_refused: false,
+            sent: None,
         })
     }
 
@@ -378,8 +378,13 @@ impl Job<'_> {
         if decided != ExitCode::SUCCESS {
             self.tell_what_differs(&question)?;
         }
-        if evidence.is_refused {
-            return Ok(ExitCode::from(error::ERROR));
+        let sending = &self.args.sending;
+        let mut decided = decided;
+        if let Some(sent) = &evidence.sent {
+            if sent.is_refused(sending) {
+                return Ok(ExitCode::from(error::ERROR));
+            }
+            decided = sent.exit(sending, decided);
         }
         if let Some(end) = &evidence.failed {
             terminal::note(&format!(

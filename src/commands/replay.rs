@@ -66,6 +66,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     if sent.is_refused(&args.sending) {
         return Ok(ExitCode::from(error::ERROR));
     }
+    if args.gate {
+        return Ok(sent.exit(&args.sending, outcome));
+    }
     Ok(outcome)
 }
 

@@ -14,12 +14,12 @@ mod sessions;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::Method;
+use http::{HeaderName, Method};
 use parity_schemas::exchange::{Capture, OwnParts, PerService, Request};
 use parity_schemas::route::RouteRule;
 
@@ -78,6 +78,8 @@ pub struct Substitutions {
     pub rules: Vec<Substitution>,
     /// What becomes of cookies.
     pub cookies: Cookies,
+    /// Header fields that the settings set in each request, for the legacy and for the candidate.
+    pub set: [Vec<HeaderName>; 2],
     /// For values in bodies.
     pub decode: Decode,
     /// What was done.
@@ -90,6 +92,7 @@ impl Substitutions {
         Self {
             rules: Vec::new(),
             cookies: Cookies::Off,
+            set: <[Vec<HeaderName>; 2]>::default(),
             decode: |_, _| None,
             done: Arc::default(),
         }
@@ -137,6 +140,8 @@ pub struct RuleUsed {
 pub struct Hidden {
     /// Requests that had any.
     pub requests: u64,
+    /// Of those, the ones that are other requests without it.
+    pub incomplete: u64,
     /// Requests by the name of the part.
     pub parts: BTreeMap<Box<str>, u64>,
     /// Parts whose names are not among them.
@@ -193,6 +198,7 @@ fn add(counter: &AtomicU64) {
 pub(crate) struct Substituting {
     rules: Vec<Substitution>,
     cookies: Cookies,
+    set: [Vec<HeaderName>; 2],
     decode: Decode,
     done: Arc<Substituted>,
     sides: &'static [Side],
@@ -205,6 +211,7 @@ impl Substituting {
         let Substitutions {
             rules,
             cookies,
+            set,
             decode,
             done,
         } = all;
@@ -216,6 +223,7 @@ impl Substituting {
         Rc::new(Self {
             rules,
             cookies,
+            set,
             decode,
             done,
             sides,
@@ -229,8 +237,7 @@ impl Substituting {
         let session = recorded.session.as_deref();
         let sessions = self.sessions.borrow();
         let mut own = PerService::default();
-        // A part that any service gets in the clear is no longer hidden.
-        let mut shown = Vec::new();
+        let mut left = BTreeSet::new();
         let mut applies: Vec<bool> = Vec::with_capacity(self.rules.len());
         for (rule, used) in self.rules.iter().zip(&self.done.rules) {
             let wanted = rule.wants(request);
@@ -240,6 +247,12 @@ impl Substituting {
             applies.push(wanted);
         }
         for side in self.sides {
+            let [of_legacy, of_candidate] = &self.set;
+            let set = match side {
+                Side::Legacy => of_legacy,
+                Side::Candidate => of_candidate,
+            };
+            let mut shown: Vec<String> = set.iter().map(|name| format!("header/{name}")).collect();
             let mut draft = Draft::of(request);
             let known = session.and_then(|session| sessions.of(session, *side));
             if let Some(known) = known
@@ -250,7 +263,7 @@ impl Substituting {
                 && draft.set_header(&http::header::COOKIE, &line).is_some()
             {
                 add(&self.done.cookies);
-                shown.push("header/cookie".to_owned());
+                shown.extend(cookies::shown(&line));
             }
             for (index, rule) in self.rules.iter().enumerate() {
                 if !applies.get(index).copied().unwrap_or_default() || !rule.is_for(*side) {
@@ -277,10 +290,11 @@ impl Substituting {
                     add(&used.refused);
                 }
             }
+            left.extend(recorded.hidden.iter().filter(|name| !covers(&shown, name)));
             draft.drop_hidden(&recorded.hidden);
             *of_side(&mut own, *side) = draft.own();
         }
-        self.count_hidden(recorded, &shown);
+        self.count_hidden(&left);
         let changes = !(own.legacy.is_empty() && own.candidate.is_empty());
         changes.then(|| Arc::new(own))
     }
@@ -338,33 +352,58 @@ impl Substituting {
             .map(|(index, _)| index)
     }
 
-    fn count_hidden(&self, recorded: &Recorded, shown: &[String]) {
-        let is_of = |name: &str, shown: &str| {
-            let beginning = name.get(..shown.len());
-            beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(shown))
-                && matches!(name.as_bytes().get(shown.len()), None | Some(b'/'))
-        };
-        let covers = |name: &str| shown.iter().any(|shown| is_of(name, shown));
-        let mut left = recorded.hidden.iter().filter(|name| !covers(name));
-        let Some(first) = left.next() else {
+    /// Counts what a service gets without what the recording hides.
+    fn count_hidden(&self, left: &BTreeSet<&Box<str>>) {
+        if left.is_empty() {
             return;
-        };
+        }
         let mut hidden = self
             .done
             .hidden
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         hidden.requests += 1;
-        for name in std::iter::once(first).chain(left) {
-            if let Some(count) = hidden.parts.get_mut(name) {
+        if left.iter().any(|name| is_needed(name)) {
+            hidden.incomplete += 1;
+        }
+        for name in left {
+            if let Some(count) = hidden.parts.get_mut(*name) {
                 *count += 1;
             } else if hidden.parts.len() < HIDDEN_NAMES {
-                hidden.parts.insert(name.clone(), 1);
+                hidden.parts.insert((*name).clone(), 1);
             } else {
                 hidden.others += 1;
             }
         }
     }
+}
+
+/// Whether one of these parts is the hidden one, or has it.
+fn covers(shown: &[String], name: &str) -> bool {
+    shown.iter().any(|shown| {
+        let beginning = name.get(..shown.len());
+        beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(shown))
+            && matches!(name.as_bytes().get(shown.len()), None | Some(b'/'))
+    })
+}
+
+/// Header fields that say who asks.
+const CREDENTIALS: [&str; 4] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+];
+
+/// Whether a request is another one without what a recording hides of it. Without most header fields it is the same.
+pub fn is_needed(part: &str) -> bool {
+    let Some(field) = part.strip_prefix("header/") else {
+        return true;
+    };
+    let field = field.split('/').next().unwrap_or_default();
+    CREDENTIALS
+        .iter()
+        .any(|name| field.eq_ignore_ascii_case(name))
 }
 
 fn of_side(own: &mut PerService, side: Side) -> &mut OwnParts {

@@ -1,12 +1,13 @@
 //! A recording on its way through a mirror without clients; of `parity replay` and `parity ci`.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use parity_dashboards::question::Question;
-use parity_dashboards::terminal::{self, plural};
+use parity_dashboards::terminal::{self, grouped, plural};
 use parity_mirror::replay::{Format, Pace, Recorded, Substituted};
 use parity_mirror::{Progress, Replaying};
 use parity_schemas::time::Timestamp;
@@ -20,6 +21,7 @@ use super::substituting;
 use crate::cli::SendingArgs;
 use crate::config::settings::{Setting, mirror, recheck};
 use crate::config::{Layers, MirrorSettings, Substitute};
+use crate::error;
 use crate::process::instance::Instance;
 
 /// Requests that were read and are not sent yet: enough that reading never keeps sending waiting, and few because each may be
@@ -60,6 +62,8 @@ pub(in crate::commands) struct Sent {
     /// Parts of the recordings that could not be read.
     unreadable: u64,
     requests: u64,
+    /// Requests that were sent without what the recording hides and they need.
+    incomplete: u64,
 }
 
 impl Opened {
@@ -142,6 +146,7 @@ impl Sending {
         Ok(Sent {
             unreadable: read.unreadable,
             requests: self.progress.sent(),
+            incomplete: self.substituted.hidden().incomplete,
         })
     }
 }
@@ -153,6 +158,21 @@ impl Sent {
             bail!("nothing could be replayed");
         }
         Ok(())
+    }
+
+    /// The exit code of the job, if that of the decision is `decided`. Two services that refuse the same broken request agree, so
+    /// no pass rests on such requests unless somebody accepts it.
+    pub(in crate::commands) fn exit(&self, args: &SendingArgs, decided: ExitCode) -> ExitCode {
+        if decided != ExitCode::SUCCESS || self.incomplete == 0 || args.accept_hidden {
+            return decided;
+        }
+        terminal::note(&format!(
+            "this is no proof, so the exit code is 3: {} of {} sent without what the recording hides; set it by [[substitute]], \
+             keep it in clear when you record (redact.keep_query), or accept that with --accept-hidden",
+            grouped(self.incomplete),
+            plural(self.requests, "request was", "requests were")
+        ));
+        ExitCode::from(error::UNDECIDED)
     }
 
     /// Whether `--strict` makes it an error, which it tells.

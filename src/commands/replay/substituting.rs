@@ -33,6 +33,11 @@ pub(super) fn substitutions(
         done: Substituted::of(rules.len()),
         rules,
         cookies: args.cookies,
+        set: [
+            &settings.mirror.policy.legacy,
+            &settings.mirror.policy.candidate,
+        ]
+        .map(|service| service.set.iter().map(|(name, _)| name.clone()).collect()),
         decode: decoded,
     })
 }

@@ -165,6 +165,16 @@ impl Jar {
 /// How a hidden value begins.
 const HIDDEN: &str = "hmac:";
 
+/// What a recording calls the cookies of a line that are not hidden; a line that has any is set as a whole, too.
+pub(super) fn shown(line: &str) -> impl Iterator<Item = String> {
+    let pairs = line
+        .split(';')
+        .filter_map(|pair| pair.trim().split_once('='));
+    pairs
+        .filter(|(_, value)| !value.starts_with(HIDDEN))
+        .map(|(name, _)| format!("header/cookie/{name}"))
+}
+
 /// The cookies of a request; what is no pair has no name.
 pub(super) fn sent(headers: &FieldLines) -> Vec<(String, String)> {
     let mut all = Vec::new();
