@@ -23,21 +23,10 @@ impl Asks for OfGate {
     }
 }
 
-/// `replay --gate`: what does not say which evidence, because that is what the replay has added.
+/// `replay --gate` and `ci`: what does not say which evidence, because that is what the command has added.
 #[derive(Debug)]
-pub(crate) struct OfReplay;
-impl Asks for OfReplay {
-    fn parts() -> impl Iterator<Item = &'static Part> {
-        let selects =
-            |part: &&Part| matches!(part.name, "candidate-version" | "since" | "one-look");
-        PARTS.iter().filter(move |part| !selects(part))
-    }
-}
-
-/// `ci`: what does not say which evidence, because that is what the job has added.
-#[derive(Debug)]
-pub(crate) struct OfCi;
-impl Asks for OfCi {
+pub(crate) struct OfOwnEvidence;
+impl Asks for OfOwnEvidence {
     fn parts() -> impl Iterator<Item = &'static Part> {
         let selects = |part: &&Part| matches!(part.name, "candidate-version" | "since");
         PARTS.iter().filter(move |part| !selects(part))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::asked::{Asked, OfCi as Asks};
+use super::asked::{Asked, OfOwnEvidence as Asks};
 use super::flags::{Flags, OfCi};
 use super::replay::SendingArgs;
 use super::{ConfigFile, ReportFormat, WrittenArgs};

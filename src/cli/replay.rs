@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use parity_mirror::replay::{Cookies, Format, LogFormat, Speed};
 
-use super::asked::{Asked, OfReplay as Asks};
+use super::asked::{Asked, OfOwnEvidence as Asks};
 use super::flags::{Flags, OfReplay};
 use super::{ConfigFile, ReportFormat, WrittenArgs};
 

@@ -7,7 +7,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use http::Request as HttpRequest;
+use http::header::DATE;
+use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use parity_schemas::exchange::{Capture, Omitted, PerService, Request};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -114,6 +117,7 @@ fn with_body(candidate: Ask, request: &Request, grpc: bool) -> Option<Ask> {
 
 /// Ends the legacy's ask with the answer of the recording.
 fn answered(legacy: Ask, mut answer: Capture) {
+    dated_now(&mut answer.headers);
     let pending = legacy.pending();
     let limit = pending.terms().limits().body;
     if answer.body.len() > limit {
@@ -125,4 +129,42 @@ fn answered(legacy: Ask, mut answer: Capture) {
         return legacy.fail(Reason::ByteBudget);
     }
     legacy.complete(answer);
+}
+
+/// Puts the time of now in the place of the time that the answer was made: that is compared with the candidate's, and tells a clock
+/// that is wrong, not how old a recording is.
+fn dated_now(headers: &mut FieldLines) {
+    let now = || DateTimePrinter::new().timestamp_to_rfc9110_string(&jiff::Timestamp::now());
+    let is_time = |text: &str| DateTimeParser::new().parse_timestamp(text).is_ok();
+    let Some(value) = headers.get(&DATE) else {
+        return;
+    };
+    if let (true, Ok(now)) = (value.as_str().is_some_and(is_time), now()) {
+        let (_, mut dated) = headers.partition(|name| name == DATE);
+        dated.push(DATE, now.as_bytes());
+        *headers = dated;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_answer_has_the_time_of_now_and_a_wrong_one_stays() {
+        for (date, stays) in [
+            ("Tue, 24 Nov 2020 03:00:00 GMT", false),
+            ("yesterday", true),
+        ] {
+            let mut headers = FieldLines::default();
+            headers.push(DATE, date.as_bytes());
+            dated_now(&mut headers);
+            let dated = headers.get(&DATE).expect("a date").lossy().into_owned();
+            assert_eq!(dated == date, stays, "{dated}");
+            assert!(stays || dated.ends_with(" GMT"), "{dated}");
+        }
+        let mut none = FieldLines::default();
+        dated_now(&mut none);
+        assert!(!none.contains(&DATE));
+    }
 }

@@ -151,7 +151,9 @@ impl Trail {
             return hidden || holds;
         }
         // A name that has its value beside it says nothing of the next segment.
-        let named = !holds && is_secret(plain);
+        // `/password;x/y`: nobody knows whether the parameter is it.
+        let is_name = |text: &str| is_secret(text) && !text.is_empty();
+        let named = !holds && is_name(plain) || bare != plain && is_name(bare);
         self.before.push(self.behind);
         self.behind = match self.behind {
             _ if named && is_holder(plain) => Behind::Holder,

@@ -34,6 +34,16 @@ const BODY_WITHIN: Duration = Duration::from_secs(1);
 /// Characters of an answer's line: Flagger writes it into an event, which is at most a kilobyte.
 const LINE: usize = 2 * GateBrief::REASON;
 
+/// Types of webhooks whose yes means to go on.
+const GOES_ON: [&str; 6] = [
+    "confirm-rollout",
+    "confirm-traffic-increase",
+    "confirm-promotion",
+    "pre-rollout",
+    "rollout",
+    "post-rollout",
+];
+
 /// What Flagger asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
@@ -54,11 +64,15 @@ impl Hook {
 
     /// Why a webhook of this type must not ask here: its yes means the opposite. Older versions of Flagger do not say the type.
     fn refuses(self, kind: &str) -> Option<&'static str> {
-        match (self, kind == "rollback") {
-            (Self::Confirm, true) => Some(
+        match (self, kind) {
+            (Self::Confirm, "rollback") => Some(
                 "a webhook of type rollback asks /gate/flagger/rollback; here a pass would roll back",
             ),
-            (Self::RollBack, false) => Some(
+            // Of others, such as `skip`, a yes means something else.
+            (Self::Confirm, kind) if !GOES_ON.contains(&kind) => Some(
+                "this endpoint is for webhooks whose yes means to go on: confirm-rollout, confirm-traffic-increase, confirm-promotion, pre-rollout, rollout and post-rollout",
+            ),
+            (Self::RollBack, kind) if kind != "rollback" => Some(
                 "only a webhook of type rollback asks here; for others a fail would mean to go on; they ask /gate/flagger/confirm",
             ),
             _ => None,
