@@ -296,6 +296,7 @@ mod tests {
             ("/auth/x/y", "/auth/*/y"),
             ("/v1/secrets/a/b/x", "/v1/secrets/*/*/*"),
             ("/password/reset/x", "/password/reset/*"),
+            ("/password;x/y", "/*/*"),
             ("/reset-password/x", "/reset-password/*"),
             ("/magic-link/aB3", "/magic-link/*"),
             ("/magic-link/482913", "/magic-link/*"),
