@@ -85,7 +85,11 @@ async fn decision(gate: &Gate, asking: GateAsking, store: bool) -> Result<Respon
     let (given, question) = asking.of(site);
     let mut decision = gate.desk.decide(&site.store, &given, &question).await?;
     if store {
-        decision = Arc::new(gate.desk.keep(&site.store, &given, &decision).await);
+        decision = Arc::new(
+            gate.desk
+                .keep(&site.store, &given, &question.known, &decision)
+                .await,
+        );
     }
     let brief = GateBrief::of(&decision);
     Ok(if is_brief {

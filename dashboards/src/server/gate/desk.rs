@@ -56,12 +56,46 @@ struct Made {
     answer: watch::Receiver<Option<Answer>>,
 }
 
-/// The last stored decision on a question.
+/// The last decision on a subject that is stored, or is being stored.
 struct Kept {
-    given: Given,
+    subject: Subject,
     id: Uuid,
     outcome: Outcome,
     at: Instant,
+    /// True once the write has succeeded. Its sender goes away with the write, so one that is gone without it has failed.
+    stored: watch::Receiver<bool>,
+}
+
+/// What a stored decision is about. After a restart with another version, or with other rules or another register, the same
+/// parameters ask for something else.
+#[derive(PartialEq)]
+struct Subject {
+    given: Given,
+    legacy_version: String,
+    candidate_version: String,
+    rules_hash: String,
+    known: Arc<[KnownEntry]>,
+}
+
+impl Subject {
+    fn of(given: &Given, known: &Arc<[KnownEntry]>, decision: &Decision) -> Self {
+        let (legacy, candidate, rules) = decision.versions();
+        Self {
+            given: given.clone(),
+            legacy_version: legacy.to_owned(),
+            candidate_version: candidate.to_owned(),
+            rules_hash: rules.to_owned(),
+            known: Arc::clone(known),
+        }
+    }
+}
+
+/// Who stores a decision.
+enum Claim {
+    /// This one, who tells whether that succeeded.
+    Ours(watch::Sender<bool>),
+    /// Another one has stored that decision or is about to.
+    Theirs(Uuid, watch::Receiver<bool>),
 }
 
 impl Desk {
@@ -161,24 +195,23 @@ impl Desk {
         &self,
         store: &StoreConfig,
         given: &Given,
+        known: &Arc<[KnownEntry]>,
         decision: &Decision,
     ) -> Decision {
         let mut told = decision.clone();
-        if let Some(before) = self.claim(given, decision) {
-            if before == decision.decision_id {
-                told.stored = Some(true);
-            } else {
-                let why = format!(
-                    "decision {before} has the same outcome and was stored less than {} s ago",
-                    STORED_AGAIN.as_secs()
-                );
-                view::leave(&mut told, why);
+        let subject = Subject::of(given, known, decision);
+        let tell = match self.claim(subject, decision.outcome, decision.decision_id) {
+            Claim::Ours(tell) => tell,
+            Claim::Theirs(before, stored) => {
+                after(&mut told, before, stored).await;
+                return told;
             }
-            return told;
-        }
+        };
         let (store, mut stored) = (store.clone(), told.clone());
         let storing = tokio::task::spawn_blocking(move || {
             view::keep(&mut stored, &store);
+            // From here, so that those who wait learn it even if who asked first went away.
+            tell.send_replace(stored.stored == Some(true));
             stored
         });
         match tokio::time::timeout(STORED_WITHIN, storing).await {
@@ -189,33 +222,55 @@ impl Desk {
                 format!("the store did not take it within {STORED_WITHIN:?}"),
             ),
         }
-        if told.stored != Some(true) {
-            locked(&self.kept).retain(|kept| kept.id != decision.decision_id);
-        }
         told
     }
 
-    /// Which stored decision will do. If none does, this one counts as stored from now on, so that nobody stores it twice.
-    fn claim(&self, given: &Given, decision: &Decision) -> Option<Uuid> {
+    /// Who stores a decision. If nobody else does, its write counts as pending from now on, so that nobody stores it twice.
+    fn claim(&self, subject: Subject, outcome: Outcome, id: Uuid) -> Claim {
         let mut kept = locked(&self.kept);
-        kept.retain(|kept| kept.at.elapsed() < STORED_AGAIN);
-        if let Some(before) = kept.iter().find(|kept| kept.given == *given)
-            && before.outcome == decision.outcome
+        kept.retain(|kept| {
+            // In this order: a write that ends in between has told before.
+            let is_pending = kept.stored.has_changed().is_ok();
+            kept.at.elapsed() < STORED_AGAIN && (is_pending || *kept.stored.borrow())
+        });
+        if let Some(before) = kept.iter().find(|kept| kept.subject == subject)
+            && before.outcome == outcome
         {
-            return Some(before.id);
+            return Claim::Theirs(before.id, before.stored.clone());
         }
-        kept.retain(|kept| kept.given != *given);
+        kept.retain(|kept| kept.subject != subject);
         if kept.len() >= MOST_QUESTIONS {
             kept.remove(0);
         }
+        let (tell, stored) = watch::channel(false);
         kept.push(Kept {
-            given: given.clone(),
-            id: decision.decision_id,
-            outcome: decision.outcome,
+            subject,
+            id,
+            outcome,
             at: Instant::now(),
+            stored,
         });
-        None
+        Claim::Ours(tell)
     }
+}
+
+/// Writes into a decision what became of one with the same outcome, after waiting for its write.
+async fn after(told: &mut Decision, before: Uuid, mut stored: watch::Receiver<bool>) {
+    let written = tokio::time::timeout(STORED_WITHIN, stored.wait_for(|stored| *stored)).await;
+    let is_stored = matches!(written, Ok(Ok(_)));
+    if is_stored && before == told.decision_id {
+        told.stored = Some(true);
+        return;
+    }
+    let why = if is_stored {
+        format!(
+            "decision {before} has the same outcome and was stored less than {} s ago",
+            STORED_AGAIN.as_secs()
+        )
+    } else {
+        format!("another request began to store decision {before}, and the store did not take it")
+    };
+    view::leave(told, why);
 }
 
 /// Nothing here panics while it holds the lock, and what it guards is complete at every moment.
@@ -232,4 +287,73 @@ fn decided(store: &StoreConfig, question: &Question) -> Answer {
 
 fn ended() -> ErrorAnswer {
     ErrorAnswer::broken("deciding ended by a panic; the log has it".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject() -> Subject {
+        Subject {
+            given: vec![("max_mismatch_rate".to_owned(), "0.5".to_owned())],
+            legacy_version: "1".to_owned(),
+            candidate_version: "1".to_owned(),
+            rules_hash: "a".to_owned(),
+            known: Arc::default(),
+        }
+    }
+
+    fn claim(desk: &Desk, subject: Subject, id: u128) -> Claim {
+        desk.claim(subject, Outcome::Pass, Uuid::from_u128(id))
+    }
+
+    #[test]
+    fn a_decision_on_other_versions_rules_or_known_differences_is_stored_too() {
+        let other = |change: fn(&mut Subject)| {
+            let mut other = subject();
+            change(&mut other);
+            other
+        };
+        for other in [
+            other(|other| other.legacy_version = "2".to_owned()),
+            other(|other| other.candidate_version = "2".to_owned()),
+            other(|other| other.rules_hash = "b".to_owned()),
+            other(|other| other.known = Arc::from([KnownEntry::default()])),
+        ] {
+            let desk = Desk::new();
+            let Claim::Ours(tell) = claim(&desk, subject(), 1) else {
+                panic!("nothing is stored yet");
+            };
+            tell.send_replace(true);
+            drop(tell);
+            assert!(
+                matches!(claim(&desk, subject(), 2), Claim::Theirs(id, _) if id == Uuid::from_u128(1))
+            );
+            assert!(matches!(claim(&desk, other, 3), Claim::Ours(_)));
+        }
+    }
+
+    #[test]
+    fn a_decision_is_stored_once_its_write_has_succeeded() {
+        let desk = Desk::new();
+        let Claim::Ours(tell) = claim(&desk, subject(), 1) else {
+            panic!("nothing is stored yet");
+        };
+        let Claim::Theirs(_, stored) = claim(&desk, subject(), 1) else {
+            panic!("it is being stored");
+        };
+        assert!(!*stored.borrow(), "its write is pending");
+        // It fails: who waits is told so, and the next one stores it.
+        drop(tell);
+        assert!(stored.has_changed().is_err() && !*stored.borrow());
+        let Claim::Ours(tell) = claim(&desk, subject(), 2) else {
+            panic!("its write has failed");
+        };
+        tell.send_replace(true);
+        drop(tell);
+        let Claim::Theirs(id, stored) = claim(&desk, subject(), 3) else {
+            panic!("it is stored");
+        };
+        assert!(id == Uuid::from_u128(2) && *stored.borrow());
+    }
 }

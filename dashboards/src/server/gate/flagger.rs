@@ -139,7 +139,11 @@ async fn judged(
     let decided = desk.decide(&site.store, &given, &question).await;
     let decision = decided.map_err(|error| Refused::No(error.message().to_owned()))?;
     let brief = if is_kept {
-        GateBrief::of(&desk.keep(&site.store, &given, &decision).await)
+        GateBrief::of(
+            &desk
+                .keep(&site.store, &given, &question.known, &decision)
+                .await,
+        )
     } else {
         GateBrief::of(&decision)
     };
