@@ -253,7 +253,8 @@ impl Pipeline {
             generation.join();
         }
         if let Some(recording) = self.recording {
-            recording.finish(until.max(Instant::now()) + recording::LAST_LINES);
+            // It is told, and no reason to end otherwise: clients come first.
+            let _lost = recording.finish(until.max(Instant::now()) + recording::LAST_LINES);
         }
         let left = until.saturating_duration_since(Instant::now());
         let report = self

@@ -18,11 +18,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use parity_comparator::redact::Redactor;
 use parity_mirror::{LiveRequest, Recorder};
 use parity_schemas::exchange::ByteBudget;
+use parity_schemas::visible::visible;
 
 pub(crate) use self::counts::Counts;
 use self::files::Files;
@@ -126,8 +127,9 @@ impl Recording {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until all is written, until `until` at the latest. A disk that takes longer keeps the rest.
-    pub(crate) fn finish(mut self, until: Instant) {
+    /// Waits until all is written, until `until` at the latest. A disk that takes longer keeps the rest. An error is what the
+    /// file lacks; a mirror only tells it, because what it did for its clients is not worse for that.
+    pub(crate) fn finish(mut self, until: Instant) -> Result<()> {
         self.end();
         // Nothing is ever sent: it is disconnected when the thread has ended.
         let for_all = until.checked_sub(LAST_BATCH).unwrap_or(until);
@@ -137,6 +139,7 @@ impl Recording {
             }
             let _ended = self.ended.recv_deadline(until);
         }
+        let mut is_whole = false;
         if !self.thread.is_finished() && self.ended.try_recv().is_err_and(|error| error.is_empty())
         {
             tracing::error!(
@@ -144,8 +147,15 @@ impl Recording {
             );
         } else if self.thread.join().is_err() {
             tracing::error!("the recording ended by a panic; the log has it");
+        } else {
+            is_whole = true;
         }
         self.counts.tell();
+        match self.counts.lost_by_disk() {
+            Some(lost) => Err(anyhow!("{}", visible(&lost))),
+            None if !is_whole => Err(anyhow!("the recording was not written to its end")),
+            None => Ok(()),
+        }
     }
 }
 

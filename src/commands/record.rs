@@ -78,11 +78,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         .join()
         .map_err(|_| anyhow!("the proxy ended by a panic; the log has it"))?;
     recording.end();
-    recording.finish(Instant::now() + LAST_LINES + Duration::from_secs(1));
+    let recorded = recording.finish(Instant::now() + LAST_LINES + Duration::from_secs(1));
     let Drained { cut } = outcome?;
     if cut > 0 {
         tracing::warn!(cut, "the drain was over before all requests were");
     }
+    // The file is all that it is for.
+    recorded?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -133,6 +133,21 @@ impl Counts {
         }
     }
 
+    /// Why the file lacks what it should have, as far as the disk is to blame.
+    pub(super) fn lost_by_disk(&self) -> Option<String> {
+        let lost = self.dropped.disk.get();
+        let failure = self.failure().clone();
+        if lost == 0 && failure.is_none() {
+            return None;
+        }
+        let file = self.file.display();
+        let count = plural(lost, "request is", "requests are");
+        let why = failure.map_or_else(String::new, |failure| format!(": {failure}"));
+        Some(format!(
+            "{file} could not be written as it should be, and {count} lost{why}"
+        ))
+    }
+
     /// Says at the end what is in the recording, and what is not.
     pub(super) fn tell(&self) {
         let file = self.file.display();

@@ -44,6 +44,8 @@ pub(super) struct Samples {
     /// By route and status.
     kinds: BTreeMap<(String, u16), Vec<RecordedExchange>>,
     has_changed: bool,
+    /// Of them, those that are not in the file yet.
+    unwritten: u64,
     written_at: Instant,
 }
 
@@ -67,6 +69,7 @@ impl Samples {
             each: each.get(),
             kinds: BTreeMap::new(),
             has_changed: true,
+            unwritten: 0,
             written_at: Instant::now(),
         })
     }
@@ -93,7 +96,7 @@ impl Samples {
         }
         of_kind.push(sample);
         of_kind.sort_by(|one, other| (&one.url, &one.method).cmp(&(&other.url, &other.method)));
-        counts.written.inc();
+        self.unwritten += 1;
         self.has_changed = true;
     }
 
@@ -113,10 +116,18 @@ impl Samples {
         match self.replace() {
             Ok(()) => {
                 self.has_changed = false;
+                counts.written.inc_by(std::mem::take(&mut self.unwritten));
                 counts.fail(None);
             }
             Err(error) => counts.fail(Some(format!("{error:#}"))),
         }
+    }
+
+    /// Writes what was added a last time; what is not in the file then is lost.
+    pub(super) fn finish(&mut self, counts: &Counts) {
+        self.write(counts);
+        let lost = std::mem::take(&mut self.unwritten);
+        counts.dropped.disk.inc_by(lost);
     }
 
     fn replace(&self) -> Result<()> {

@@ -61,7 +61,7 @@ impl Writing {
         }
         match &mut self.output {
             Output::Files(files) => files.finish(),
-            Output::Samples(samples) => samples.write(&self.counts),
+            Output::Samples(samples) => samples.finish(&self.counts),
         }
     }
 

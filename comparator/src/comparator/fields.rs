@@ -2,7 +2,7 @@
 //!
 //! A field is the status, a header or trailer field that is compared by default, or a value of the body: of what is read by
 //! structure each scalar and each empty container, else the whole body. What a rule ignores is not compared, and neither is a
-//! text of which the rules for its parts leave nothing. What a rule compares
+//! text of which the rules for its parts leave nothing, or what a recording hides. What a rule compares
 //! within a tolerance, in part, or up to an explanation that a wrong value may have, is compared, but roughly; what may only be
 //! written in another way is compared. Masks decide nothing.
 //!
@@ -17,6 +17,7 @@ use parity_schemas::verdict::Part;
 
 use super::Comparator;
 use super::body::{sent, without_bom};
+use super::hidden::{hidden_fields, without_hidden_body};
 use crate::charset;
 use crate::csv;
 use crate::decode;
@@ -47,15 +48,24 @@ impl Comparator {
         } else {
             grpc::plain(answer)
         };
-        let body = sent(&exchange.request.method, answer).map_or_else(Values::default, |body| {
-            let counting = Counting {
-                answer,
-                deciding,
-                limits: &self.limits,
-                scratch: &mut self.scratch,
-            };
-            counting.body(body)
-        });
+        let mut body =
+            sent(&exchange.request.method, answer).map_or_else(Values::default, |body| {
+                let counting = Counting {
+                    answer,
+                    deciding,
+                    limits: &self.limits,
+                    scratch: &mut self.scratch,
+                };
+                counting.body(body)
+            });
+        let mut header = headers::count(&fields, Part::Header, deciding);
+        if let Some(hidden) = &answer.hidden {
+            body = without_hidden_body(body, hidden);
+            let hidden = hidden_fields(&fields, hidden);
+            let hidden = headers::count(&hidden, Part::Header, deciding);
+            header.left = header.left.saturating_sub(hidden.left);
+            header.roughly = header.roughly.saturating_sub(hidden.roughly);
+        }
         let status = Values {
             all: 1,
             left: u64::from(scope.status.is_empty()),
@@ -63,7 +73,7 @@ impl Comparator {
         };
         let parts = [
             status,
-            headers::count(&fields, Part::Header, deciding),
+            header,
             headers::count(&trailers, Part::Trailer, deciding),
             body,
         ];

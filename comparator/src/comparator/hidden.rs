@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use parity_schemas::exchange::Exchange;
+use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::{Finding, Kind, Part, Verdict};
 
 use super::Comparison;
+use crate::json::Values;
 
 /// The name of all of a body.
 const BODY: &str = "body";
@@ -38,14 +40,48 @@ pub(super) fn let_pass(
         comparison.findings_cut = false;
         comparison.may_hide_more = false;
     }
-    let is_open = comparison.findings_cut || comparison.may_hide_more;
-    if comparison.findings.is_empty() && !is_open {
-        comparison.verdict = match comparison.body_not_compared.take() {
-            Some(reason) if !whole_body => Verdict::NotCompared(reason),
-            _ => Verdict::Match,
-        };
+    if !comparison.findings.is_empty() {
+        return comparison;
+    }
+    // First: a body that was given up leaves the findings cut, and is no difference by itself.
+    if let Some(reason) = comparison.body_not_compared.take() {
+        comparison.verdict = Verdict::NotCompared(reason);
+    } else if !comparison.findings_cut && !comparison.may_hide_more {
+        comparison.verdict = Verdict::Match;
     }
     comparison
+}
+
+/// Takes what is hidden of a body out of what is left to compare: that something is there says nothing of its value. A place
+/// that a rule ignores, too, is taken out twice, because too few fields are told and too many are not.
+pub(super) fn without_hidden_body(body: Values, hidden: &[String]) -> Values {
+    let places = hidden.iter().filter(|name| name.starts_with("body/"));
+    let left = if hidden.iter().any(|name| name == BODY) {
+        0
+    } else {
+        body.left.saturating_sub(places.count() as u64)
+    };
+    Values {
+        left,
+        roughly: body.roughly.min(left),
+        ..body
+    }
+}
+
+/// The fields of a header of which a value is hidden.
+pub(super) fn hidden_fields(fields: &FieldLines, hidden: &[String]) -> FieldLines {
+    let is_hidden = |field: &str| {
+        let paths = hidden
+            .iter()
+            .filter_map(|name| name.strip_prefix("header/"));
+        paths
+            .filter_map(|path| path.split('/').next())
+            .any(|name| name == field)
+    };
+    let lines = fields.iter().filter(|(name, _)| is_hidden(name.as_str()));
+    lines
+        .map(|(name, value)| (name.clone(), value.as_bytes()))
+        .collect()
 }
 
 /// Whether a finding is about the value at a hidden place. That nothing is there is a difference.
@@ -69,3 +105,6 @@ fn is_hidden(name: &str, finding: &Finding) -> bool {
 fn is_of_value(kind: Kind) -> bool {
     !matches!(kind, Kind::Missing | Kind::Extra)
 }
+
+#[cfg(test)]
+mod tests;

@@ -142,6 +142,30 @@ fn a_full_disk_costs_no_client_and_what_was_written_can_be_read() {
     }
 }
 
+#[test]
+fn a_record_whose_file_could_not_be_written_is_an_error() {
+    let place = Place::new();
+    let service = Service::json(&format!("{{\"a\":\"{}\"}}", "y".repeat(9_000)));
+    for more in [&["samples.ndjson", "--samples"][..], &["live.ndjson"]] {
+        let mut command = place.command(&["record", "--legacy", &service.url()]);
+        command.args(["--listen", "127.0.0.1:0"]).args(more);
+        let mut proxy = place.start(limited(&place, &mut command, 1));
+        proxy.address = proxy.announced("clients send to http://");
+        for number in 0..40 {
+            let answer = client::get(proxy.address, &format!("/items/{number}"));
+            assert_eq!(answer.status, 200);
+        }
+        proxy.signal("INT");
+        let (code, log) = proxy.ended();
+        assert_eq!(code, 2, "{more:?}: {log}");
+        assert!(
+            log.contains("could not be written as it"),
+            "{more:?}: {log}"
+        );
+    }
+    assert!(!place.path().join("samples.ndjson").exists());
+}
+
 /// A number as people read it.
 fn grouped(number: usize) -> String {
     match (number / 1_000, number % 1_000) {

@@ -1,0 +1,65 @@
+//! What is left of a comparison without what is hidden.
+
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+use parity_schemas::exchange::{Body, ByteHold, Capture, Origin, Request};
+use parity_schemas::route::Route;
+use parity_schemas::time::Timestamp;
+
+use super::*;
+use crate::Comparator;
+use crate::limits::Limits;
+use crate::rules::Rules;
+
+fn answer(token: &str, encoding: &str, body: &[u8]) -> Capture {
+    let fields = [("x-token", token), ("content-encoding", encoding)];
+    let fields = fields.iter();
+    Capture {
+        status: 200,
+        headers: fields
+            .map(|(name, value)| (name.parse::<HeaderName>().expect("a name"), value))
+            .collect(),
+        body: body.to_vec().into(),
+        trailers: None,
+        hidden: None,
+        head_elapsed: Duration::ZERO,
+        elapsed: Duration::ZERO,
+    }
+}
+
+fn verdict(mut legacy: Capture, candidate: Capture, hidden: &str) -> Verdict {
+    legacy.hidden = Some(vec![hidden.to_owned()].into());
+    let rules = Rules::compile(&[], Timestamp::from_micros(0)).expect("no rules");
+    let exchange = Exchange {
+        time: Timestamp::from_micros(1),
+        route: Arc::new(Route::new("GET /a")),
+        request: Request {
+            method: Method::GET,
+            target: "/a".into(),
+            headers: FieldLines::default(),
+            body: Body::default(),
+            origin: Origin::default(),
+        },
+        candidate,
+        legacy,
+        hold: ByteHold::default(),
+    };
+    let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
+    comparator.compare(&exchange).verdict
+}
+
+#[test]
+fn a_body_that_was_given_up_is_not_compared_when_nothing_else_is_left() {
+    let given_up = |hidden| {
+        let legacy = answer("hmac:0", "gzip", b"no gzip");
+        verdict(legacy, answer("fresh", "gzip", b"nor this"), hidden)
+    };
+    let found = given_up("header/x-token");
+    assert!(matches!(found, Verdict::NotCompared(_)), "{found:?}");
+    assert_eq!(given_up("header/x-other"), Verdict::Mismatch);
+    // With a body that can be read, only the hidden field differs.
+    let plain = |token| answer(token, "identity", b"{}");
+    let found = verdict(plain("hmac:0"), plain("fresh"), "header/x-token");
+    assert_eq!(found, Verdict::Match);
+}
