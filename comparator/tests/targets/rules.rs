@@ -227,9 +227,14 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
         return;
     };
     let (legacy, candidate) = (answer(JSON, legacy), answer(JSON, candidate));
-    let directed = configs
-        .iter()
-        .any(|config| matches!(config.action.as_str(), "scale" | "rename"));
+    let is_directed = |word: &String| {
+        let mut all = Explanation::ALL.iter();
+        all.any(|known| known.as_str() == word && known.reversed() != *known)
+    };
+    let directed = configs.iter().any(|config| {
+        matches!(config.action.as_str(), "scale" | "rename")
+            || config.explanations.iter().any(is_directed)
+    });
     let verdict = Judge::new(rules, limits)
         .directed(directed)
         .compare(&legacy, &candidate)

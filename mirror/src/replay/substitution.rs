@@ -290,7 +290,8 @@ impl Substituting {
                     add(&used.refused);
                 }
             }
-            left.extend(recorded.hidden.iter().filter(|name| !covers(&shown, name)));
+            let names = recorded.hidden.iter().map(|name| &**name);
+            left.extend(names.filter(|name| !covers(&shown, name)));
             draft.drop_hidden(&recorded.hidden);
             *of_side(&mut own, *side) = draft.own();
         }
@@ -353,7 +354,7 @@ impl Substituting {
     }
 
     /// Counts what a service gets without what the recording hides.
-    fn count_hidden(&self, left: &BTreeSet<&Box<str>>) {
+    fn count_hidden(&self, left: &BTreeSet<&str>) {
         if left.is_empty() {
             return;
         }
@@ -370,7 +371,7 @@ impl Substituting {
             if let Some(count) = hidden.parts.get_mut(*name) {
                 *count += 1;
             } else if hidden.parts.len() < HIDDEN_NAMES {
-                hidden.parts.insert((*name).clone(), 1);
+                hidden.parts.insert((*name).into(), 1);
             } else {
                 hidden.others += 1;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::argo::Phase;
 use super::flagger::Hook;
@@ -50,12 +50,12 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
         drop(free);
         let admin = port.to_string();
         let (mut mirror, services) = proven(&place, passes);
-        let over = AtomicBool::new(false);
-        let (mirror, asked) = std::thread::scope(|scope| {
+        let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (mirror, refused) = std::thread::scope(|scope| {
             let _stop = Stop(&over);
             let polling = scope.spawn(|| {
                 let (template, canary) = (template(), canary());
-                let (mut answered, mut refused) = (0, 0);
+                let mut refused = 0;
                 while !over.load(Ordering::Relaxed) {
                     let (value, phase) = template.measure(port);
                     let [begin, promote, roll_back] = canary.ask(port);
@@ -68,10 +68,10 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
                     }
                     match phase {
                         Phase::Error => refused += 1,
-                        _ => answered += 1,
+                        _ => drop(answered.fetch_add(1, Ordering::Relaxed)),
                     }
                 }
-                (answered, refused)
+                refused
             });
             for end in ["TERM", "KILL"] {
                 mirror.signal(end);
@@ -96,11 +96,15 @@ fn a_mirror_that_restarts_says_no_yes_that_is_not_proven() {
                     let (_, phase) = template().measure(port);
                     (phase != Phase::Error).then_some(())
                 });
+                let before = answered.load(Ordering::Relaxed);
+                wait_for("an answer to the others", || {
+                    (answered.load(Ordering::Relaxed) > before).then_some(())
+                });
             }
             over.store(true, Ordering::Relaxed);
             (mirror, polling.join().expect("no yes"))
         });
-        assert!(asked.0 > 0 && asked.1 > 0, "{asked:?}");
+        assert!(refused > 0);
         mirror.stop();
     }
 }
