@@ -210,7 +210,7 @@ fn path(source: &mut Source<'_>) -> String {
 fn compiled(configs: &[RuleConfig]) -> Option<Rules> {
     match Rules::compile(configs, Timestamp::from_micros(0)) {
         Ok(rules) => {
-            assert_eq!(rules.ids().count(), configs.len());
+            assert_eq!(rules.ids().count(), configs.len(), "{configs:?}");
             Some(rules)
         }
         Err(errors) => {

@@ -58,7 +58,8 @@ impl Check<'_> {
             }
         };
         let to = match part {
-            Part::Status => self.config.to.as_deref()?.into(),
+            // Without one, too: a rule that is not told of is not dropped.
+            Part::Status => self.config.to.as_deref().unwrap_or_default().into(),
             _ => self.new_name(named, &from)?,
         };
         Some(Action::Rename(Box::new(Rename { from, to, holder })))

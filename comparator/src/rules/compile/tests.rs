@@ -333,6 +333,11 @@ fn names_and_parts_of_a_text_are_checked_with_a_suggestion() {
             "has no meaning for part `status`",
         ),
         (
+            "part = 'status'; action = 'rename'",
+            "action",
+            "has no meaning for part `status`",
+        ),
+        (
             "part = 'header'; path = 'x-a'; action = 'rename'; to = 'b c'",
             "to",
             "is not a header name",
