@@ -3,6 +3,7 @@
 //! A decision needs complete evidence: every request that was received before the gate began must have its outcome in the
 //! store that the gate reads. The watermarks of all instances that count say so (see [`parity_schemas::watermark`]). They are
 //! written once a second, so the gate waits a moment for the next ones; an instance without one by then makes it undecided.
+//! It does not wait for processes that were replaced: they write no more.
 //!
 //! When the gate waits for more traffic, the first read that would pass only means that it *may* pass: fast requests are
 //! counted before those that are slow or hang. So it then waits until everything received before that read has its outcome,
@@ -54,7 +55,8 @@ pub fn settled(
                 seen.look(&evidence.runs, asked.saturating_add_micros(apart));
                 Standing::of(&evidence.runs, target.after, |run| seen.first(run))
             });
-        let out_of_patience = target.since.elapsed() >= patience;
+        let out_of_patience = target.since.elapsed() >= patience
+            || standing.waits_in_vain(asked.saturating_add_micros(-apart));
         if out_of_patience {
             standing.take_for_gone(&question.gone, target.after);
         }

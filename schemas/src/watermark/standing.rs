@@ -290,6 +290,20 @@ impl Standing {
         }
     }
 
+    /// Whether the only runs that anything is missing of were replaced, and wrote nothing in the last heartbeats before `now`.
+    /// A process that hands over writes on until it ends, so these write no more, and a reader need not wait for them.
+    pub fn waits_in_vain(&self, now: Timestamp) -> bool {
+        let fresh = Some(now.saturating_add_micros(-SILENT_AFTER_MICROS));
+        let is_lost =
+            |one: &InstanceWatermark| one.state == RunState::Replaced && one.last_heard <= fresh;
+        let others = self
+            .watermarks
+            .iter()
+            .any(|one| one.state == RunState::UnderWay)
+            || self.doubtful().any(|one| !is_lost(one));
+        !others && !self.is_complete()
+    }
+
     /// Adds those of these instances that no run is known of: they are doubtful, because what they received is in no
     /// count.
     pub fn expect(&mut self, instances: &[String]) {

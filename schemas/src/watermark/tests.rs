@@ -155,6 +155,38 @@ fn only_who_is_in_doubt_and_not_alive_is_taken_for_gone() {
 }
 
 #[test]
+fn nobody_waits_for_those_who_write_no_more() {
+    let replaced = |written| {
+        change(run("a", written, written), |run| {
+            run.succeeded = Some(at(60));
+        })
+    };
+    let alive = run("a", 101, 101);
+    let busy = run("b", 101, 90);
+    let cases = [
+        (vec![replaced(50), alive.clone()], true),
+        (vec![replaced(50), change(run("b", 7, 7), ended)], true),
+        // It wrote a moment ago: it may hand over, and end in order.
+        (vec![replaced(98), alive.clone()], false),
+        (vec![replaced(50), busy], false),
+        (vec![replaced(50), run("b", 99, 99)], false),
+        (
+            vec![
+                replaced(50),
+                change(alive.clone(), |run| run.lacks_tallies = true),
+            ],
+            false,
+        ),
+        // Nothing is missing.
+        (vec![alive], false),
+    ];
+    for (runs, expected) in cases {
+        let standing = Standing::of(&runs, at(100), |_| at(102));
+        assert_eq!(standing.waits_in_vain(at(100)), expected, "{runs:?}");
+    }
+}
+
+#[test]
 fn who_is_expected_and_not_known_is_in_doubt() {
     let runs = [run("here", 101, 101)];
     let mut standing = Standing::of(&runs, at(100), |_| at(102));
