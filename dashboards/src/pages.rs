@@ -1,7 +1,11 @@
-//! The HTML pages: the report, one mismatch, and an error; and the report as a file ([`file`]).
+//! The HTML pages: the screens of the admin port ([`screens`]), the whole report, one mismatch, decisions and an error; and
+//! the report as a file ([`file`]).
 //!
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
+
+mod screens;
+pub(crate) mod shell;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -22,6 +26,11 @@ use uuid::Uuid;
 use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
 };
+pub(crate) use screens::{
+    GroupFound, causes, group, groups, health, noise, overview, routes, rules,
+};
+use shell::Shell;
+
 use crate::view::{
     CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, Headline,
     MismatchView, ReportView, Room, Status, Tone, Weight, extent, not_compared,
@@ -47,10 +56,10 @@ struct Assets;
 #[derive(Template)]
 #[template(path = "report.html")]
 struct ReportPage<'a> {
+    shell: &'a Shell,
     view: ReportView<'a>,
     headline: Headline,
     clients: ClientsView<'a>,
-    status: Option<Status>,
     examples: Examples,
 }
 
@@ -194,13 +203,17 @@ fn lines(text: &str) -> String {
 #[derive(Template)]
 #[template(path = "mismatch.html")]
 struct MismatchPage<'a> {
+    shell: &'a Shell,
     mismatch: &'a Mismatch,
     view: MismatchView<'a>,
+    /// The group from which somebody came to it.
+    group: Option<&'a str>,
 }
 
 #[derive(Template)]
 #[template(path = "decisions.html")]
 struct DecisionsPage<'a> {
+    shell: &'a Shell,
     page: &'a DecisionPage,
     migration: &'a str,
 }
@@ -208,6 +221,7 @@ struct DecisionsPage<'a> {
 #[derive(Template)]
 #[template(path = "decision.html")]
 struct DecisionPageOf<'a> {
+    shell: &'a Shell,
     decision: &'a Decision,
     view: DecisionView<'a>,
     terms: &'a FoundTerms,
@@ -225,6 +239,11 @@ fn applies(rule: &RuleText) -> String {
     format!("{part} {}{}", rule.path, route.unwrap_or_default())
 }
 
+/// The path of the page of a group.
+fn group_path(fingerprint: &str) -> String {
+    format!("/groups/{}", shell::escaped(fingerprint))
+}
+
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
@@ -233,15 +252,15 @@ struct ErrorPage<'a> {
     status: Option<Status>,
 }
 
-/// The report with its decision, and the `status` of the mirror that serves the page, if one does.
-pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Result<String> {
+/// The whole report with its decision.
+pub(crate) fn report(shell: &Shell, decided: &Decided) -> askama::Result<String> {
     let view = ReportView::from(decided);
     let clients = view.clients();
     ReportPage {
+        shell,
         headline: view.headline(),
         view,
         clients,
-        status,
         examples: Examples::Served,
     }
     .render()
@@ -268,20 +287,44 @@ pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String
 }
 
 /// One mismatch.
-pub(crate) fn mismatch(mismatch: &Mismatch) -> askama::Result<String> {
+pub(crate) fn mismatch(
+    shell: &Shell,
+    mismatch: &Mismatch,
+    group: Option<&str>,
+) -> askama::Result<String> {
     let view = MismatchView { mismatch };
-    MismatchPage { mismatch, view }.render()
+    MismatchPage {
+        shell,
+        mismatch,
+        view,
+        group,
+    }
+    .render()
 }
 
 /// Stored decisions, the newest first.
-pub(crate) fn decisions(page: &DecisionPage, migration: &str) -> askama::Result<String> {
-    DecisionsPage { page, migration }.render()
+pub(crate) fn decisions(
+    shell: &Shell,
+    page: &DecisionPage,
+    migration: &str,
+) -> askama::Result<String> {
+    DecisionsPage {
+        shell,
+        page,
+        migration,
+    }
+    .render()
 }
 
 /// One stored decision, and the terms under which was counted what it rests on.
-pub(crate) fn decision(decision: &Decision, terms: &FoundTerms) -> askama::Result<String> {
+pub(crate) fn decision(
+    shell: &Shell,
+    decision: &Decision,
+    terms: &FoundTerms,
+) -> askama::Result<String> {
     let view = DecisionView { decision };
     DecisionPageOf {
+        shell,
         decision,
         view,
         terms,

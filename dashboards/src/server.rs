@@ -57,7 +57,15 @@ pub async fn serve(
 
 fn router(site: &Arc<Site>) -> Router {
     let guarded = Router::new()
-        .route("/", get(html::report))
+        .route("/", get(html::overview))
+        .route("/report", get(html::report))
+        .route("/causes", get(html::causes))
+        .route("/groups", get(html::groups))
+        .route("/groups/{fingerprint}", get(html::group))
+        .route("/routes", get(html::routes))
+        .route("/noise", get(html::noise))
+        .route("/rules", get(html::rules))
+        .route("/health", get(html::health))
         .route("/mismatches/{id}", get(html::mismatch))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))

@@ -7,6 +7,7 @@
 //! a decision, which quote them: code that draws them must make them [`visible`](parity_schemas::visible::visible). A line
 //! that a model composes from them is visible already.
 
+mod browse;
 mod cases;
 mod completeness;
 mod decided;
@@ -37,6 +38,7 @@ pub(crate) mod words;
 use parity_schemas::evidence::Outcome;
 use parity_sink::{Reader, StoreConfig, StoreError};
 
+pub(crate) use browse::{Browsed, BrowsedGroup, Browsing};
 pub(crate) use cases::{Case, CaseState, Cases};
 pub(crate) use completeness::Completeness;
 pub use decided::{Absent, Decided, decided, reported};
@@ -59,7 +61,7 @@ pub(crate) use report::{
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::{RecordingStatus, Status};
-pub use suggested::suggested;
+pub use suggested::{expires, suggested};
 pub use tried::tried;
 pub use verified::verified;
 

@@ -144,6 +144,7 @@ trait RecordReader: Send {
         selection: &Selection,
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError>;
+    fn known(&self, migration: &str) -> Result<Known, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
@@ -219,6 +220,11 @@ impl Reader {
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.store.report(selection, self.redecide)
+    }
+
+    /// What the store holds: migrations, and versions of the candidate of this one.
+    pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        self.store.known(migration)
     }
 
     /// The document of a stored decision, byte for byte as it was stored.

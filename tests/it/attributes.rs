@@ -129,7 +129,7 @@ fn what_is_planted_is_told_first_in_report_text_and_page() {
     let mirror = started(&place, &pair, &[], CONFIG);
     let received = traffic(&mirror);
     check(&mirror.settled(received));
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(
         page.contains("special: query debug: 100 % of these, 0 % of the others"),
         "{page}"
@@ -186,7 +186,7 @@ fn what_is_planted_on_a_group_that_is_not_listed_is_told_everywhere() {
         }
     }
     mirror.settled(sent);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     mirror.stop();
     let text = place.run(&["report"]).stdout;
     let markdown = place.run(&["report", "--output", "markdown"]).stdout;

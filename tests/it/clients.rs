@@ -41,7 +41,7 @@ fn a_legacy_outage_stands_first_while_the_breaker_is_open() {
         assert_eq!(mirror.get("/up").status, 200);
     }
     settled(&mirror, healthy);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(
         page.contains("all 60 got the legacy&#39;s whole answer"),
         "{page}"
@@ -65,7 +65,7 @@ fn a_legacy_outage_stands_first_while_the_breaker_is_open() {
         OUTAGE
     );
 
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     let place_of = |text: &str| {
         page.find(text)
             .unwrap_or_else(|| panic!("{text} is not in\n{page}"))
@@ -114,7 +114,7 @@ fn a_tap_says_that_clients_are_served_elsewhere() {
     }
     let report = settled(&mirror, 3);
     assert_eq!(clients(&report.0), [("tapped".to_owned(), 3)].into());
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(
         page.contains("not seen here: 3 copies came from a proxy"),
         "{page}"

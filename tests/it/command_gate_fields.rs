@@ -59,7 +59,7 @@ fn what_rules_leave_to_compare_is_told_everywhere_and_can_be_demanded() {
         "rules leave 0 % of the fields of the bodies of GET /all to compare ({sampled} answers sampled)"
     );
     let text = place.run(&["report"]).stdout;
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     let markdown = place.run(&["report", "--output", "markdown"]).stdout;
     assert!(
         markdown.contains("rules leave 0 % of the fields of the bodies of"),

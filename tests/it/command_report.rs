@@ -39,7 +39,7 @@ fn that_nothing_was_received_yet_is_told_alike_by_report_page_and_gate() {
         "{}",
         report.stdout
     );
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(page.contains("nothing recorded"), "{page}");
     let shown = told.replace('`', "&#96;");
     assert!(page.contains(told) || page.contains(&shown), "{page}");
@@ -57,7 +57,7 @@ fn hostile_answers_are_spelt_out_in_the_report() {
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     mirror.get("/x%1b%5b31m");
     mirror.settled(1);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(
         !page.contains("<script") && page.contains("&#60;script&#62;")
             || page.contains("&lt;script&gt;"),
@@ -125,7 +125,7 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
         mirror.get(&format!("/{}/{number}", ["a", "b", "c"][number / 10]));
     }
     mirror.settled(30);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     mirror.stop();
     let report = place.report().0;
     let cause = &report["causes"][0];
@@ -201,7 +201,7 @@ fn a_header_on_all_routes_is_one_cause_and_a_wrong_amount_stands_first() {
         mirror.get(path);
     }
     mirror.settled(5);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     let served = mirror.ask("/api/v1/report").json();
     mirror.stop();
     let report = place.report().0;
@@ -278,7 +278,7 @@ fn a_wrong_value_that_now_and_then_looks_rounded_is_not_to_be_accepted() {
         mirror.get(&format!("/{number}"));
     }
     mirror.settled(29);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     mirror.stop();
     let report = place.report().0;
     let groups = report["groups"].as_array().expect("groups");
@@ -343,7 +343,7 @@ fn what_differs_in_the_same_answers_is_one_group() {
         mirror.get(&format!("/x/{number}"));
     }
     let report = mirror.settled(5);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     mirror.stop();
     let groups = report.0["groups"].as_array().expect("a list");
     assert_eq!(groups.len(), 1, "{}", report.0);
@@ -374,7 +374,7 @@ fn an_open_question_has_its_reasons_and_a_failed_candidate_is_told_once() {
     let mirror = place.mirror(&legacy.url(), &nobody(), &[]);
     mirror.get("/x");
     mirror.settled(1);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     mirror.stop();
     let text = place.run(&["report"]).stdout;
     assert!(

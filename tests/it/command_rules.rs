@@ -143,7 +143,7 @@ fn a_rule_that_had_the_chance_and_excused_nothing_is_listed_with_since_when() {
     mirror.settled(1);
     // The text of the rules may come into the store after the counts.
     let page = wait_for("the text of the rules", || {
-        let page = mirror.ask("/").text();
+        let page = mirror.ask("/report").text();
         page.contains("idle-rules").then_some(page)
     });
     assert!(page.contains("<td>slip</td>"), "{page}");

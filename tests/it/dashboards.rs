@@ -82,13 +82,13 @@ fn health_metrics_report_and_gate_are_served() {
         still(mirror.ask("/api/v1/report").json()),
         still(place.report().0)
     );
-    let loose = mirror.ask("/?max_mismatch_rate=1");
+    let loose = mirror.ask("/report?max_mismatch_rate=1");
     assert!(
         loose.text().contains("100.00 % allowed"),
         "{}",
         loose.text()
     );
-    let refused = mirror.ask("/?max_mismatch_rate=2");
+    let refused = mirror.ask("/report?max_mismatch_rate=2");
     assert_eq!(refused.status, 400);
     assert!(
         refused
@@ -100,7 +100,7 @@ fn health_metrics_report_and_gate_are_served() {
             .json()["schema"],
         "parity.gate/v1"
     );
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     for text in ["GET /items/{id}", "<code>/a</code>", "Stop shadowing"] {
         assert!(page.contains(text), "{text} is missing in\n{page}");
     }
@@ -181,7 +181,7 @@ fn questions_that_cannot_be_answered_say_why() {
             "{error}"
         );
     }
-    let page = mirror.ask("/?max_mismatch_rate=1%25");
+    let page = mirror.ask("/report?max_mismatch_rate=1%25");
     assert_eq!(page.status, 400);
     assert!(page.text().contains("is not a share"), "{}", page.text());
     mirror.stop();
@@ -313,7 +313,7 @@ fn parity_ui_serves_a_store_alone() {
     mirror.get("/items/1");
     mirror.stop();
     let ui = place.ui();
-    let page = ui.ask("/").text();
+    let page = ui.ask("/report").text();
     assert!(
         page.contains("GET /items/{id}") && !page.contains("Stop shadowing"),
         "{page}"
@@ -346,7 +346,7 @@ fn the_page_of_a_mismatch_shows_what_changed_and_what_counts_as_equal() {
     let page = mirror
         .ask(&format!("/mismatches/{}", id.as_str().expect("an id")))
         .text();
-    let overview = mirror.ask("/").text();
+    let overview = mirror.ask("/report").text();
     mirror.stop();
     for line in [
         "12.5<mark>0</mark>",
@@ -374,7 +374,7 @@ fn a_page_without_comparisons_says_so() {
     let mirror = place.mirror(&legacy.url(), &nobody(), &[]);
     client::send(mirror.address, "POST", "/items", &[], b"");
     mirror.settled(1);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     mirror.stop();
     assert!(
         page.contains("nothing compared</span>") && page.contains("of 1 requests received"),
@@ -393,7 +393,7 @@ fn the_page_shows_what_the_text_of_the_report_shows() {
     }
     client::send(mirror.address, "POST", "/orders", &[], b"");
     mirror.settled(4);
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     let text = place.run(&["report"]).stdout;
     mirror.stop();
     for told in [

@@ -161,7 +161,7 @@ fn what_is_known_does_not_count_and_excuses_nothing_beside_it() {
     let report = place.run(&["report"]);
     says(&report, 0, &["KNOWN DIFFERENCES (2 entries", "body /name"]);
     let ui = place.ui();
-    let page = ui.ask("/").text();
+    let page = ui.ask("/report").text();
     assert!(
         page.contains("Known differences") && page.contains("known-1"),
         "{page}"

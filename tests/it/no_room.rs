@@ -28,7 +28,7 @@ fn a_start_on_a_full_disk_serves_and_stores_when_there_is_room() {
             assert_eq!(mirror.get("/x").status, 200);
         }
         assert_eq!(mirror.ask("/readyz").status, 200);
-        assert!(mirror.ask("/").text().contains("store: "));
+        assert!(mirror.ask("/report").text().contains("store: "));
         let metrics = mirror.ask("/metrics").text();
         assert!(metrics.contains("parity_sink_store_failing 1"), "{metrics}");
         assert!(

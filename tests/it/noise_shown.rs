@@ -297,7 +297,7 @@ fn the_register_takes_it_only_on_demand(place: &Place) {
 }
 
 fn page_says_the_same(mirror: &Mirror<'_>, report: &Report) {
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(!page.contains("<i>") && !page.contains('\u{1b}'), "{page}");
     for told in [
         "<h2>Taken for noise</h2>",
@@ -386,7 +386,7 @@ fn others_count_it(place: &Place, mirror: &Mirror<'_>, used: &Report) {
             .any(|line| line.contains("60 × GET /items/{id}")),
         "{text}"
     );
-    let page = mirror.ask("/?noise=off").text();
+    let page = mirror.ask("/report?noise=off").text();
     assert!(!page.contains("Taken for noise"), "{page}");
     for asked in ["/?noise=no", "/api/v1/report?noise=no"] {
         let refused = mirror.ask(asked);

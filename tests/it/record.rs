@@ -117,7 +117,7 @@ fn secrets_of_requests_and_answers_are_in_no_file() {
         .expect("an id")
         .to_owned();
     let surfaces = [
-        mirror.ask("/").text(),
+        mirror.ask("/report").text(),
         mirror.ask(&format!("/mismatches/{id}")).text(),
         mirror.ask(&format!("/api/v1/mismatches/{id}")).text(),
         mirror.ask("/metrics").text(),

@@ -61,7 +61,7 @@ fn rules_and_sampling_change_under_an_open_connection_and_what_differed_is_decid
         markdown.contains("- 5 × (mismatches by earlier rules"),
         "{markdown}"
     );
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(
         page.contains("<td>5</td><td>(mismatches by earlier rules"),
         "{page}"

@@ -127,7 +127,7 @@ fn a_new_store_is_locked_private_and_held_by_one_descriptor_of_each_file() {
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
     // The page reads the store in the same process, with other descriptors. Closing them must not drop the locks.
-    assert_eq!(mirror.ask("/").status, 200);
+    assert_eq!(mirror.ask("/report").status, 200);
     wait_for("the locks after a page", || {
         let inode = store(&place).metadata().expect("it is there").ino();
         locked_inodes(mirror.pid()).contains(&inode).then_some(())
@@ -204,7 +204,7 @@ fn survives(words: &str, harm: impl FnOnce(&Place)) {
     wait_for("the store to work again", || {
         mirror.status()["store_error"].is_null().then_some(())
     });
-    let page = mirror.ask("/").text();
+    let page = mirror.ask("/report").text();
     assert!(
         page.contains("The store was lost") && page.contains(words),
         "{page}"

@@ -115,7 +115,7 @@ fn a_gate_waits_for_one_heartbeat_of_a_mirror_and_not_at_all_for_one_that_ended(
         "{}",
         report.stdout
     );
-    assert!(mirror.ask("/").text().contains("complete up to 20"));
+    assert!(mirror.ask("/report").text().contains("complete up to 20"));
     assert_eq!(mirror.stop().0, 0);
     let ended = gate(&place, &["--output", "json"]);
     assert_eq!(ended.code, 0, "{}", ended.stdout);

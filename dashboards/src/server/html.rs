@@ -5,36 +5,230 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use parity_schemas::record::Mismatch;
+use parity_schemas::suggested::Suggestions;
+use parity_schemas::time::Timestamp;
+use parity_sink::{Known, MismatchFilter, Reader, StoreError};
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
-use super::question::{Asking, DecisionQuestion};
-use super::site::Site;
-use crate::{pages, view};
+use super::question::{DecisionQuestion, ScreenAsking};
+use super::site::{Process, Site};
+use crate::pages::shell::{Scope, Screen, Shell};
+use crate::pages::{self, GroupFound};
+use crate::question::Question;
+use crate::view::{self, Decided};
 
-/// The report page.
-pub(super) async fn report(
-    State(site): State<Arc<Site>>,
-    asking: Result<Asked<Asking>, ErrorAnswer>,
+/// Mismatches on the page of a group.
+const OF_A_GROUP: usize = 25;
+
+/// What a screen is asked, or why it cannot be asked that.
+type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
+
+/// What every screen has, and what it shows of the record.
+struct Read<T> {
+    shell: Shell,
+    asked: ScreenAsking,
+    found: T,
+}
+
+/// Reads what a screen shows: `ask` is given the question, and what the store holds is read with it.
+async fn screen<T: Send + 'static>(
+    site: &Site,
+    here: Option<Screen>,
+    asking: Asking,
+    ask: impl FnOnce(&Reader, &Question) -> Result<T, StoreError> + Send + 'static,
+) -> Result<Read<T>, ErrorAnswer> {
+    let Asked(mut asked) = asking?;
+    let question = asked.question(site);
+    let migration = question.selection.migration().to_owned();
+    let (found, known) = read(site, move |reader| {
+        let known = reader.known(question.selection.migration())?;
+        Ok::<_, StoreError>((ask(reader, &question)?, known))
+    })
+    .await?;
+    let scope = Scope(std::mem::take(&mut asked.scope));
+    Ok(Read {
+        shell: shell(site, here, scope, migration, known),
+        asked,
+        found,
+    })
+}
+
+fn shell(
+    site: &Site,
+    here: Option<Screen>,
+    scope: Scope,
+    migration: String,
+    known: Known,
+) -> Shell {
+    Shell {
+        here,
+        scope,
+        migration,
+        known,
+        status: site.process.mirror_status(),
+    }
+}
+
+/// A screen that is drawn from the report alone.
+async fn of_report(
+    site: &Site,
+    here: Screen,
+    asking: Asking,
+    draw: impl FnOnce(&Shell, &ScreenAsking, &Decided) -> askama::Result<String>,
 ) -> Response {
-    let decided = async {
-        let Asked(asking) = asking?;
-        let question = asking.of(&site);
-        read(&site, move |reader| view::decided(reader, &question)).await
+    let found = screen(site, Some(here), asking, view::decided).await;
+    match found {
+        Ok(read) => html(StatusCode::OK, draw(&read.shell, &read.asked, &read.found)),
+        Err(failure) => sorry(&failure, site),
+    }
+}
+
+/// The overview.
+pub(super) async fn overview(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Overview, asking, |shell, _, decided| {
+        pages::overview(shell, decided)
+    })
+    .await
+}
+
+/// The whole report on one page.
+pub(super) async fn report(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Report, asking, |shell, _, decided| {
+        pages::report(shell, decided)
+    })
+    .await
+}
+
+/// What differs, by cause.
+pub(super) async fn causes(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Causes, asking, |shell, _, decided| {
+        pages::causes(shell, decided)
+    })
+    .await
+}
+
+/// The list of groups.
+pub(super) async fn groups(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Groups, asking, |shell, asked, decided| {
+        pages::groups(shell, &asked.browsing, decided)
+    })
+    .await
+}
+
+/// The routes.
+pub(super) async fn routes(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Routes, asking, |shell, _, decided| {
+        pages::routes(shell, decided)
+    })
+    .await
+}
+
+/// What is noise.
+pub(super) async fn noise(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Noise, asking, |shell, _, decided| {
+        pages::noise(shell, decided)
+    })
+    .await
+}
+
+/// What rules excuse.
+pub(super) async fn rules(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    of_report(&site, Screen::Rules, asking, |shell, _, decided| {
+        pages::rules(shell, decided)
+    })
+    .await
+}
+
+/// How the processes do.
+pub(super) async fn health(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    let sink = match &site.process {
+        Process::Sink(status) => Some(status()),
+        Process::Mirror(_) | Process::Reader => None,
     };
-    match decided.await {
-        Ok(decided) => {
-            let page = pages::report(&decided, site.process.mirror_status());
-            html(StatusCode::OK, page)
-        }
-        Err(failure) => sorry(&failure, &site),
+    of_report(&site, Screen::Health, asking, |shell, _, decided| {
+        pages::health(shell, sink.as_ref(), decided)
+    })
+    .await
+}
+
+/// One group, with some of its mismatches.
+pub(super) async fn group(
+    State(site): State<Arc<Site>>,
+    Path(fingerprint): Path<String>,
+    asking: Asking,
+) -> Response {
+    struct Found {
+        decided: Decided,
+        mismatches: Vec<Mismatch>,
+        suggestions: Suggestions,
+    }
+    let (route, after) = match &asking {
+        Ok(Asked(asked)) => (asked.browsing.of_route.clone(), asked.after),
+        Err(_) => (None, None),
+    };
+    let filter = MismatchFilter {
+        migration: None,
+        route: route.clone(),
+        fingerprint: Some(fingerprint.clone()),
+        class: None,
+        before: after,
+    };
+    let found = screen(&site, None, asking, move |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let filter = MismatchFilter {
+            migration: Some(question.selection.migration().to_owned()),
+            ..filter
+        };
+        Ok(Found {
+            suggestions: view::suggested(reader, &decided, &view::expires(Timestamp::now()))?,
+            mismatches: reader.mismatches(&filter, OF_A_GROUP + 1)?,
+            decided,
+        })
+    });
+    let Read {
+        shell, mut found, ..
+    } = match found.await {
+        Ok(read) => read,
+        Err(failure) => return sorry(&failure, &site),
+    };
+    let more = found.mismatches.len() > OF_A_GROUP;
+    found.mismatches.truncate(OF_A_GROUP);
+    let last = found.mismatches.last().filter(|_| more);
+    let group = GroupFound {
+        decided: &found.decided,
+        fingerprint: &fingerprint,
+        route: route.as_deref(),
+        mismatches: &found.mismatches,
+        is_later: after.is_some(),
+        next: last.map(|last| format!("{}_{}", last.time, last.id)),
+        rules: &found.suggestions.rules,
+    };
+    match pages::group(&shell, &group) {
+        Some(page) => html(StatusCode::OK, page),
+        None => sorry(
+            &ErrorAnswer::missing(format!(
+                "no group `{fingerprint}` is counted here; the list of groups has those that are"
+            )),
+            &site,
+        ),
     }
 }
 
 /// One mismatch with all that was recorded of it.
-pub(super) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
-    match find_mismatch(&site, &id).await {
-        Ok(mismatch) => html(StatusCode::OK, pages::mismatch(&mismatch)),
+pub(super) async fn mismatch(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<String>,
+    asking: Asking,
+) -> Response {
+    let page = async {
+        let mismatch = find_mismatch(&site, &id).await?;
+        let Read { shell, asked, .. } = screen(&site, None, asking, |_, _| Ok(())).await?;
+        Ok::<_, ErrorAnswer>(pages::mismatch(&shell, &mismatch, asked.group.as_deref()))
+    };
+    match page.await {
+        Ok(page) => html(StatusCode::OK, page),
         Err(failure) => sorry(&failure, &site),
     }
 }
@@ -48,11 +242,14 @@ pub(super) async fn decisions(
         let Asked(question) = question?;
         let (filter, limit) = question.of(&site);
         let migration = filter.migration.clone().unwrap_or_default();
-        let page = read(&site, move |reader| {
-            view::decision_page(reader, &filter, limit)
+        let of = migration.clone();
+        let (page, known) = read(&site, move |reader| {
+            let known = reader.known(&of)?;
+            Ok::<_, StoreError>((view::decision_page(reader, &filter, limit)?, known))
         })
         .await?;
-        Ok::<_, ErrorAnswer>(pages::decisions(&page, &migration))
+        let shell = decisions_shell(&site, migration.clone(), known);
+        Ok::<_, ErrorAnswer>(pages::decisions(&shell, &page, &migration))
     };
     match page.await {
         Ok(page) => html(StatusCode::OK, page),
@@ -66,12 +263,21 @@ pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<Strin
         let id = answer::id(&id)?;
         let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
         let (decision, terms) = found.ok_or_else(|| answer::no_decision(id))?;
-        Ok::<_, ErrorAnswer>(pages::decision(&decision, &terms))
+        let of = decision.migration.clone();
+        let known = read(&site, move |reader| reader.known(&of)).await?;
+        let shell = decisions_shell(&site, decision.migration.clone(), known);
+        Ok::<_, ErrorAnswer>(pages::decision(&shell, &decision, &terms))
     };
     match page.await {
         Ok(page) => html(StatusCode::OK, page),
         Err(failure) => sorry(&failure, &site),
     }
+}
+
+/// Decisions are of a migration, whatever the terms of another screen are.
+fn decisions_shell(site: &Site, migration: String, known: Known) -> Shell {
+    let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
+    shell(site, Some(Screen::Decisions), scope, migration, known)
 }
 
 /// The style sheet.

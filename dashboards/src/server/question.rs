@@ -1,5 +1,6 @@
 //! What HTTP requests ask of the record.
 
+use parity_schemas::browse::{Order, Tab};
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
 use parity_sink::MismatchFilter;
@@ -8,7 +9,7 @@ use parity_sink::read::{DecisionFilter, MAX_DECISIONS, MAX_MISMATCHES};
 use super::parameters::Parameters;
 use super::site::Site;
 use crate::question::{Form, MIGRATION, ONLY_FLAGS, PARTS, Part, Question, values};
-use crate::view::place;
+use crate::view::{Browsing, place};
 
 /// What is asked of the report, the gate and the page.
 #[derive(Debug, Default)]
@@ -47,6 +48,81 @@ impl Asking {
         self.0.known = (site.known)();
         self.0
     }
+}
+
+/// What is asked of a screen: what of the record, and what of the screen.
+#[derive(Debug, Default)]
+pub(super) struct ScreenAsking {
+    asking: Asking,
+    /// What other screens are asked, too, as it was given.
+    pub(super) scope: Vec<(String, String)>,
+    /// What of the list of groups.
+    pub(super) browsing: Browsing,
+    /// The group from which somebody came to a mismatch.
+    pub(super) group: Option<String>,
+    /// Where a list of mismatches begins.
+    pub(super) after: Option<(Timestamp, uuid::Uuid)>,
+}
+
+/// Parameters of one screen.
+const OF_SCREENS: [&str; 7] = ["tab", "order", "of_route", "find", "page", "group", "after"];
+
+impl Parameters for ScreenAsking {
+    fn known() -> Vec<String> {
+        let own = OF_SCREENS.iter().map(|name| (*name).to_owned());
+        Asking::known().into_iter().chain(own).collect()
+    }
+
+    fn is_repeated(name: &str) -> bool {
+        Asking::is_repeated(name)
+    }
+
+    fn why_not(name: &str) -> Option<String> {
+        Asking::why_not(name)
+    }
+
+    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
+        // A form sends what is empty, too.
+        if value.is_empty() {
+            return Ok(());
+        }
+        let text = || Some(value.to_owned());
+        let browsing = &mut self.browsing;
+        match name {
+            "tab" => browsing.tab = word(value, Tab::ALL)?,
+            "order" => browsing.order = word(value, Order::ALL)?,
+            "of_route" => browsing.of_route = text(),
+            "find" => browsing.find = text(),
+            "page" => browsing.page = values::limit(value, MAX_PAGES)?,
+            "group" => self.group = text(),
+            "after" => self.after = Some(after(value)?),
+            _ => {
+                self.asking.read(name, value)?;
+                self.scope.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pages of a list that can be asked for: more than any report has.
+const MAX_PAGES: usize = 100_000;
+
+impl ScreenAsking {
+    /// The question to the record of this site.
+    pub(super) fn question(&mut self, site: &Site) -> Question {
+        std::mem::take(&mut self.asking).of(site)
+    }
+}
+
+/// One of these words.
+fn word<T: Copy + std::fmt::Display>(text: &str, all: &[T]) -> Result<T, String> {
+    let mut each = all.iter();
+    let found = each.find(|word| word.to_string() == text);
+    found.copied().ok_or_else(|| {
+        let words: Vec<String> = all.iter().map(ToString::to_string).collect();
+        format!("`{text}` is not known; use one of {}", words.join(", "))
+    })
 }
 
 /// What is asked of the gate: a decision, and what becomes of it.

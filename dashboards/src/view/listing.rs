@@ -39,11 +39,15 @@ pub struct Listing {
     pub(super) rest: Vec<Folded>,
     /// Those whose mismatches are all transient, so that none counts.
     pub(super) transient: Vec<Folded>,
+    /// Those that are known and do not count.
+    pub(super) known: Vec<Folded>,
+    /// Those that are noise, or may be.
+    pub(super) noise: Vec<Folded>,
 }
 
 /// Where a group is listed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shelf {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shelf {
     Counting,
     Transient,
     /// With what is noise, or may be.
@@ -109,9 +113,23 @@ impl Listing {
         Self {
             rest: rest(&counting, &causes),
             transient: folded(Shelf::Transient),
+            known: folded(Shelf::Known),
+            noise: folded(Shelf::Noise),
             causes,
             counting,
         }
+    }
+
+    /// All groups, whatever they count.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Shelf, &Folded)> {
+        let lists = [
+            (Shelf::Counting, &self.counting),
+            (Shelf::Known, &self.known),
+            (Shelf::Transient, &self.transient),
+            (Shelf::Noise, &self.noise),
+        ];
+        let each = lists.into_iter();
+        each.flat_map(|(shelf, list)| list.iter().map(move |folded| (shelf, folded)))
     }
 
     /// The causes as they are reported.

@@ -6,6 +6,7 @@ use parity_comparator::causes::Exchanges;
 use parity_comparator::suggest::{Naming, Seen, Suggested, is_rename, suggest};
 use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::suggested::{NoisePlace, SUGGESTED_SCHEMA, Suggestions};
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Kind;
 use parity_sink::{Reader, StoreError};
 
@@ -20,6 +21,16 @@ const OWNER: &str = "(nobody yet)";
 const EXAMPLES: usize = 20;
 /// Groups of one place that are asked for such mismatches: they differ only in their shape.
 const MAX_SHAPES: usize = 3;
+
+/// Days until a suggested rule expires: a quarter, so that it outlives few migrations unseen.
+const EXPIRES_AFTER_DAYS: i64 = 90;
+
+/// The date on which a rule expires that is suggested now.
+pub fn expires(now: Timestamp) -> String {
+    let then = now.saturating_add_micros(EXPIRES_AFTER_DAYS * 24 * 60 * 60 * 1_000_000);
+    let text = then.to_string();
+    text.split('T').next().unwrap_or(&text).to_owned()
+}
 
 /// Suggests rules for what counts in a report. `expires` is the date that each of them gets.
 pub fn suggested(

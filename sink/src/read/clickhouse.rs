@@ -152,23 +152,6 @@ impl ClickHouseReader {
 
 impl ClickHouseReader {
     /// Which migrations and versions the store holds.
-    fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        let names = |question: clickhouse::query::Query| {
-            let rows = self.ask::<NameRow>(question)?;
-            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
-        };
-        let client = self.server.client();
-        Ok(Known {
-            migrations: names(client.query(SELECT_MIGRATIONS))?,
-            candidate_versions: names(
-                client
-                    .query(SELECT_VERSIONS)
-                    .bind(migration)
-                    .bind(migration),
-            )?,
-        })
-    }
-
     fn read_evidence(
         &self,
         selection: &Selection,
@@ -285,6 +268,23 @@ impl RecordReader for ClickHouseReader {
 
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
         self.find_terms(filter)
+    }
+
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let names = |question: clickhouse::query::Query| {
+            let rows = self.ask::<NameRow>(question)?;
+            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
+        };
+        let client = self.server.client();
+        Ok(Known {
+            migrations: names(client.query(SELECT_MIGRATIONS))?,
+            candidate_versions: names(
+                client
+                    .query(SELECT_VERSIONS)
+                    .bind(migration)
+                    .bind(migration),
+            )?,
+        })
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

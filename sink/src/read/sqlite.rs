@@ -107,6 +107,19 @@ impl RecordReader for SqliteReader {
             .map(Found::from)
     }
 
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let names = |sql: &str, values: &[&str]| {
+            let values = rusqlite::params_from_iter(values);
+            self.rows(sql, values, "tallies", |row| {
+                Ok(row.text(0, "migration")?.to_owned())
+            })
+        };
+        Ok(Known {
+            migrations: names(SELECT_MIGRATIONS, &[])?,
+            candidate_versions: names(SELECT_VERSIONS, &[migration])?,
+        })
+    }
+
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         let columns = all_of(RecordType::Mismatch);
         let sql = format!("SELECT {columns} FROM mismatches WHERE id = ?1");
@@ -214,19 +227,6 @@ impl SqliteReader {
     }
 
     /// Which migrations and versions the store holds.
-    fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        let names = |sql: &str, values: &[&str]| {
-            let values = rusqlite::params_from_iter(values);
-            self.rows(sql, values, "tallies", |row| {
-                Ok(row.text(0, "migration")?.to_owned())
-            })
-        };
-        Ok(Known {
-            migrations: names(SELECT_MIGRATIONS, &[])?,
-            candidate_versions: names(SELECT_VERSIONS, &[migration])?,
-        })
-    }
-
     /// The identity that was last in force.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();

@@ -41,7 +41,7 @@ fn decisions_are_on_the_api_and_on_pages_and_hostile_text_stays_text() {
     ] {
         assert_eq!(ui.ask(path).status, status, "{path}");
     }
-    let overview = ui.ask("/").text();
+    let overview = ui.ask("/report").text();
     assert!(
         overview.contains("href=\"/decisions?migration=default\""),
         "{overview}"
