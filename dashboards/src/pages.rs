@@ -73,6 +73,7 @@ struct ReportFile<'a> {
     decision: DecisionView<'a>,
     mismatches: &'a [Mismatch],
     examples: Examples,
+    layout: Layout,
     /// It is ours, and the only text that is not escaped.
     style: &'a str,
 }
@@ -208,6 +209,15 @@ struct MismatchPage<'a> {
     view: MismatchView<'a>,
     /// The group from which somebody came to it.
     group: Option<&'a str>,
+    layout: Layout,
+}
+
+/// How two bodies are laid out.
+struct Layout {
+    /// Beside each other, or one under the other.
+    is_split: bool,
+    /// The address of the same in the other way; `None` in a file, which has no other page.
+    other: Option<String>,
 }
 
 #[derive(Template)]
@@ -281,6 +291,10 @@ pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String
         },
         mismatches,
         examples: Examples::Below(mismatches.iter().map(|mismatch| mismatch.id).collect()),
+        layout: Layout {
+            is_split: false,
+            other: None,
+        },
         style: &String::from_utf8_lossy(&style),
     }
     .render()
@@ -291,9 +305,17 @@ pub(crate) fn mismatch(
     shell: &Shell,
     mismatch: &Mismatch,
     group: Option<&str>,
+    is_split: bool,
 ) -> askama::Result<String> {
     let view = MismatchView { mismatch };
+    let path = format!("/mismatches/{}", mismatch.id);
+    let split = if is_split { "" } else { "true" };
+    let more = [("group", group.unwrap_or_default()), ("split", split)];
     MismatchPage {
+        layout: Layout {
+            is_split,
+            other: Some(shell.scope.with(&path, &more)),
+        },
         shell,
         mismatch,
         view,

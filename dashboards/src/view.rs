@@ -7,6 +7,7 @@
 //! a decision, which quote them: code that draws them must make them [`visible`](parity_schemas::visible::visible). A line
 //! that a model composes from them is visible already.
 
+mod bodies;
 mod browse;
 mod cases;
 mod completeness;

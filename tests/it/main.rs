@@ -63,6 +63,7 @@ mod replay_stream;
 mod restart;
 mod rollouts;
 mod scale;
+mod screens;
 mod secrets;
 mod store_lost;
 mod support;

@@ -354,7 +354,7 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
             is_lossy: rule.effect == Effect::Lossy,
         }),
         known_command: format!(
-            "parity known add --fingerprint {fingerprint} --owner YOU --reason WHY --expires YYYY-MM-DD"
+            "parity known add {fingerprint} --owner NAME --reason TEXT --expires YYYY-MM-DD"
         ),
         group: row.group,
     };

@@ -225,7 +225,12 @@ pub(super) async fn mismatch(
     let page = async {
         let mismatch = find_mismatch(&site, &id).await?;
         let Read { shell, asked, .. } = screen(&site, None, asking, |_, _| Ok(())).await?;
-        Ok::<_, ErrorAnswer>(pages::mismatch(&shell, &mismatch, asked.group.as_deref()))
+        Ok::<_, ErrorAnswer>(pages::mismatch(
+            &shell,
+            &mismatch,
+            asked.group.as_deref(),
+            asked.is_split,
+        ))
     };
     match page.await {
         Ok(page) => html(StatusCode::OK, page),

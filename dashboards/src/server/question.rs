@@ -60,12 +60,16 @@ pub(super) struct ScreenAsking {
     pub(super) browsing: Browsing,
     /// The group from which somebody came to a mismatch.
     pub(super) group: Option<String>,
+    /// Whether two bodies stand side by side.
+    pub(super) is_split: bool,
     /// Where a list of mismatches begins.
     pub(super) after: Option<(Timestamp, uuid::Uuid)>,
 }
 
 /// Parameters of one screen.
-const OF_SCREENS: [&str; 7] = ["tab", "order", "of_route", "find", "page", "group", "after"];
+const OF_SCREENS: [&str; 8] = [
+    "tab", "order", "of_route", "find", "page", "group", "split", "after",
+];
 
 impl Parameters for ScreenAsking {
     fn known() -> Vec<String> {
@@ -95,6 +99,7 @@ impl Parameters for ScreenAsking {
             "find" => browsing.find = text(),
             "page" => browsing.page = values::limit(value, MAX_PAGES)?,
             "group" => self.group = text(),
+            "split" => self.is_split = value::switch(value)?,
             "after" => self.after = Some(after(value)?),
             _ => {
                 self.asking.read(name, value)?;

@@ -7,6 +7,7 @@ use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
 use serde_json::Value;
 
+use super::bodies::BodyDiff;
 use super::difference::Difference;
 use super::excused::Excused;
 use super::words::shown;
@@ -82,6 +83,11 @@ impl<'a> MismatchView<'a> {
     pub(crate) fn excused(self) -> Excused<'a> {
         let listed = &self.mismatch.tolerated;
         Excused::recorded(listed, listed.len() >= TOLERATED)
+    }
+
+    /// The two bodies by line, where that can be shown.
+    pub(crate) fn bodies(self) -> Option<BodyDiff> {
+        BodyDiff::of(self.mismatch.sample.as_ref()?)
     }
 
     /// The request and the two answers, if they were kept; each with a title.

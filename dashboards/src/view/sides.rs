@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use parity_comparator::{Limits, text};
 use parity_schemas::verdict::{Finding, Kind, Part, Side, TextDiff};
 
+pub(crate) use lines::unified;
 use order::Order;
 pub(crate) use rows::{Ink, Piece, Room, Row, Weight};
 
@@ -156,6 +157,11 @@ impl<'a> Sides<'a> {
             }
         }
     }
+}
+
+/// JSON text with every value on a line of its own.
+pub(crate) fn lines_of_json(text: &str) -> Vec<String> {
+    pretty::lines(text, 1, usize::MAX).lines
 }
 
 /// Whether a diff replaces one line by one line. Then showing the two values is clearer.

@@ -9,7 +9,7 @@ use super::value::context;
 use crate::view::words::grouped;
 
 /// A unified diff. Where each removed line has an added one beside it, the changed parts are marked.
-pub(super) fn unified(diff: &TextDiff, room: Room) -> Vec<Row> {
+pub(crate) fn unified(diff: &TextDiff, room: Room) -> Vec<Row> {
     let lines: Vec<&str> = diff.lines.lines().collect();
     let limit = room.diff_lines;
     let mut rows = Vec::new();

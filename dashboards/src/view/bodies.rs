@@ -1,0 +1,198 @@
+//! Two recorded bodies side by side: laid out over lines, what is equal folded away, and what changed marked.
+//!
+//! JSON is laid out by its tokens and never parsed, so numbers and strings keep their spelling. Bodies of any other form keep
+//! their own lines.
+
+use parity_comparator::{Limits, text};
+use parity_schemas::record::{RecordedMessage, Sample};
+
+use super::sides::{Ink, Room, Row, lines_of_json, unified};
+
+/// Bytes of a diff: about two screens of the longest lines, or some hundred of ordinary ones.
+const DIFF_BYTES: usize = 256 << 10;
+/// Bytes of a line: one that is longer is no line for a reader.
+const LINE_BYTES: usize = 16 << 10;
+/// Lines of a diff, likewise.
+const DIFF_LINES: usize = 4_000;
+
+/// The diff of two bodies.
+pub(crate) struct BodyDiff {
+    /// Its lines, one under the other.
+    pub(crate) rows: Vec<Row>,
+    /// Whether a body was cut where it was recorded, so that more may differ behind.
+    pub(crate) is_cut: bool,
+}
+
+/// A line of both sides.
+pub(crate) struct Pair<'a> {
+    /// The line, or where the next ones stand.
+    pub(crate) legacy: Option<&'a Row>,
+    /// Likewise.
+    pub(crate) candidate: Option<&'a Row>,
+}
+
+impl BodyDiff {
+    /// Of the two answers; `None` where there is nothing to compare by line: a body was not kept or is no text, both are equal,
+    /// or they are too long and too different.
+    pub(crate) fn of(sample: &Sample) -> Option<Self> {
+        let messages = [&sample.legacy, &sample.candidate];
+        if messages.iter().any(|message| !is_text(message)) {
+            return None;
+        }
+        let [legacy, candidate] = messages.map(|message| laid_out(&message.body));
+        if legacy == candidate {
+            return None;
+        }
+        let limits = Limits {
+            text_diff_bytes: DIFF_BYTES,
+            value_bytes: LINE_BYTES,
+            ..Limits::default()
+        };
+        let diff = text::unified(&legacy, &candidate, &limits)?;
+        let room = Room {
+            line: usize::MAX,
+            wrap: usize::MAX,
+            value_lines: usize::MAX,
+            diff_lines: DIFF_LINES,
+            elements: usize::MAX,
+        };
+        Some(Self {
+            rows: unified(&diff, room),
+            is_cut: messages.iter().any(|message| message.body_cut),
+        })
+    }
+
+    /// The same lines beside each other: of a block that changed, each removed line beside an added one.
+    pub(crate) fn pairs(&self) -> Vec<Pair<'_>> {
+        let mut pairs = Vec::new();
+        let mut rest = self.rows.as_slice();
+        while let [first, behind @ ..] = rest {
+            let run = |rows: &[Row], ink: Ink| rows.iter().take_while(|row| row.ink == ink).count();
+            let (removed, others) = rest.split_at(run(rest, Ink::Legacy));
+            let (added, others) = others.split_at(run(others, Ink::Candidate));
+            if removed.is_empty() && added.is_empty() {
+                pairs.push(Pair {
+                    legacy: Some(first),
+                    candidate: Some(first),
+                });
+                rest = behind;
+                continue;
+            }
+            pairs.extend((0..removed.len().max(added.len())).map(|at| Pair {
+                legacy: removed.get(at),
+                candidate: added.get(at),
+            }));
+            rest = others;
+        }
+        pairs
+    }
+}
+
+/// Whether lines of it can be shown: what is no text is recorded as a hash.
+fn is_text(message: &RecordedMessage) -> bool {
+    !message.body.is_empty() && !message.body.starts_with("hmac:")
+}
+
+/// One token to a line, if it looks like JSON; its own lines, if not.
+fn laid_out(body: &str) -> String {
+    let trimmed = body.trim_start();
+    let mut text = if trimmed.starts_with(['{', '[']) {
+        lines_of_json(trimmed).join("\n")
+    } else {
+        body.to_owned()
+    };
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(body: &str) -> RecordedMessage {
+        RecordedMessage {
+            headers: Vec::new(),
+            body: body.to_owned(),
+            body_bytes: body.len() as u64,
+            body_cut: false,
+        }
+    }
+
+    fn diff(legacy: &str, candidate: &str) -> Option<BodyDiff> {
+        BodyDiff::of(&Sample {
+            request: message(""),
+            legacy: message(legacy),
+            candidate: message(candidate),
+        })
+    }
+
+    fn text(row: &Row) -> String {
+        let pieces = row.pieces.iter().map(|piece| piece.text.as_str());
+        format!("{}{}", row.sign, pieces.collect::<String>())
+    }
+
+    #[test]
+    fn numbers_keep_their_spelling_and_what_is_equal_is_folded() {
+        let body = |price: &str| {
+            let many: Vec<String> = (0..50)
+                .map(|number| format!("\"k{number}\":{number}"))
+                .collect();
+            format!(
+                "{{\"price\":{price},{},\"big\":12345678901234567890}}",
+                many.join(",")
+            )
+        };
+        let diff = diff(&body("1.50"), &body("1.5")).expect("they differ");
+        let lines: Vec<String> = diff.rows.iter().map(text).collect();
+        assert!(
+            lines.iter().any(|line| line.contains("\"price\": 1.50")),
+            "{lines:?}"
+        );
+        assert!(
+            lines.iter().any(|line| line.contains("\"price\": 1.5,")),
+            "{lines:?}"
+        );
+        assert!(lines.len() < 10, "{lines:?}");
+    }
+
+    #[test]
+    fn beside_each_other_each_line_stands_on_its_side() {
+        let diff = diff("a\nb\nc\n", "a\nB\nB2\nc\n").expect("they differ");
+        let shown: Vec<[Option<String>; 2]> = diff
+            .pairs()
+            .iter()
+            .skip(1)
+            .map(|pair| [pair.legacy.map(text), pair.candidate.map(text)])
+            .collect();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            shown,
+            [
+                [some(" a"), some(" a")],
+                [some("-b"), some("+B")],
+                [None, some("+B2")],
+                [some(" c"), some(" c")]
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_shown_by_line_is_not() {
+        for (legacy, candidate) in [
+            ("", "a"),
+            ("{\"a\":1}", "{ \"a\" : 1 }"),
+            ("hmac:0123", "hmac:4567"),
+        ] {
+            assert!(diff(legacy, candidate).is_none(), "{legacy} {candidate}");
+        }
+        // Too long and too different: nobody reads that, and aligning it would take long.
+        let lines = |word: &str| {
+            (0..5_000)
+                .map(|n| format!("{word}{n}\n"))
+                .collect::<String>()
+        };
+        assert!(diff(&lines("a"), &lines("b")).is_none());
+    }
+}
