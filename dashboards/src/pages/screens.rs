@@ -248,6 +248,10 @@ impl GroupsPage<'_> {
         self.shell.scope.with(Screen::Groups.path(), &more)
     }
 
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "askama passes what it loops over by reference"
+    )]
     fn tab(&self, tab: &Tab) -> String {
         self.to(*tab, "")
     }
