@@ -59,9 +59,25 @@ fn a_body_stays_in_its_own_format_and_its_hidden_parts_are_named() {
         (
             json,
             r#"{"card":{"number":"4111111111111111"},"a~/b":[1,{"token":"x"}],"password":{"x":1}}"#,
-            r##"{"card":{"number":"\"#\""},"a~/b":[1,{"token":"#"}],"password":"# (7 bytes)"}"##,
+            r##"{"card":{"number":"#"},"a~/b":[1,{"token":"#"}],"password":"# (7 bytes)"}"##,
             &["body/a~0~1b/1/token", "body/card/number", "body/password"],
         ),
+        // A number of a card is a text then, wherever it stands and whatever it was.
+        (
+            json,
+            r#"{"a":4111111111111111,"b":"4111111111111111 ","c":"4111-1111-1111-1111","d":["4111111111111111",{"e":"[4111111111111111]"}]}"#,
+            r##"{"a":"#","b":"# ","c":"#","d":["#",{"e":"[\"#\"]"}]}"##,
+            &["body/a", "body/b", "body/c", "body/d/0", "body/d/1/e"],
+        ),
+        (json, "4111111111111111", r##""#""##, &["body"]),
+        (json, r#""4111111111111111""#, r##""#""##, &["body"]),
+        (
+            "application/x-ndjson",
+            "4111111111111111\n\"4111111111111111\"\n",
+            "\"#\"\n\"#\"\n",
+            &["body/0", "body/1"],
+        ),
+        (form, "a=4111111111111111&b=1", "a=#&b=1", &["body/a"]),
         (json, r#"{"a":"#, "# (5 bytes, invalid JSON)", &["body"]),
         ("", r#"{"pin":1}"#, r##"{"pin":"#"}"##, &["body/pin"]),
         (
