@@ -53,8 +53,12 @@ fn neither_of_two_writers_removes_what_the_other_writes() {
         let second = start();
         send(&first, "first", 0..5);
         send(&second, "second", 0..5);
-        let written = || all(&place, file).len() == 10;
-        wait_for("both", || written().then_some(()));
+        wait_for("both to have written", || {
+            let files = files(&place, "live");
+            let mut lengths = files.iter().map(|path| path.metadata().map(|of| of.len()));
+            let is_written = lengths.all(|length| length.is_ok_and(|length| length > 0));
+            (is_written && files.len() == 2).then_some(())
+        });
         // A full one of one that goes on: by its number it would be the first to go.
         let third = start();
         send(&first, "first", 5..9);

@@ -227,3 +227,29 @@ fn an_extension_method_bytes_and_other_charsets_are_hidden() {
         ("# (4 bytes)".to_owned(), owned(&["body"]))
     );
 }
+
+#[test]
+fn a_session_or_a_link_in_a_path_is_hidden_and_an_id_is_not() {
+    let uuid = "6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b";
+    for (before, last, is_hidden) in [
+        ("/sessions/", "s3cr3tSessionId99", true),
+        ("/sessions/", uuid, true),
+        ("/magic/login/", "k7Qz31xTb9Wm", true),
+        ("/reset/", "k7qz31xtb9wm", true),
+        ("/invite/", "k7qz31xtb9wm", true),
+        ("/invite/accept/", uuid, true),
+        ("/sessions/", "4711", false),
+        ("/sessions/", "current", false),
+        ("/orders/", "4711", false),
+        ("/orders/", uuid, false),
+        ("/users/", "k7qz31xtb9wm", false),
+    ] {
+        let path = format!("{before}{last}");
+        let same = || answer(&[], b"");
+        let exchange = exchange(&path, &[], b"", same(), same());
+        let line = line(&plain(), &exchange, &exchange.legacy);
+        let named: &[&str] = if is_hidden { &["path"] } else { &[] };
+        assert_eq!(line.hidden, owned(named), "{path}");
+        assert_eq!(line.url.contains(last), !is_hidden, "{path}");
+    }
+}
