@@ -238,10 +238,8 @@ fn is_token_place(plain: &str) -> bool {
 }
 
 fn is_session_place(plain: &str) -> bool {
-    let last = plain.rsplit(|character: char| !character.is_ascii_alphanumeric());
-    last.into_iter()
-        .next()
-        .is_some_and(|word| is_any(word, &SESSIONS))
+    let mut words = plain.rsplit(|character: char| !character.is_ascii_alphanumeric());
+    words.next().is_some_and(|last| is_any(last, &SESSIONS))
 }
 
 /// Whether a segment is long, or has letters and digits in no order that a name or an id has.

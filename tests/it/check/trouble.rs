@@ -45,7 +45,7 @@ fn a_file_that_never_ends_ends_the_check_in_time() {
         };
         assert_eq!(document.outcome, CheckOutcome::Undecided);
         assert_eq!(document.not_asked.get("not_read"), Some(&1));
-        assert_eq!(document.as_expected as usize, written.lines().count());
+        assert_eq!(document.as_expected, written.lines().count() as u64);
     }
     // Standard input of which no line is a request.
     for (text, format) in [("\n", "ndjson"), ("x\n", "ndjson"), (" \n", "curl")] {

@@ -44,6 +44,9 @@ fn an_answer_that_is_hidden_is_no_proof_unless_somebody_accepts_that() {
         "{report}"
     );
     assert_eq!(report["not_compared"], json!({"legacy_hidden": 1}));
+    // It has no field that was compared, and none that was not.
+    let fields = &report["fields"];
+    assert_eq!(fields["body"], fields["body_left"], "{fields}");
     let pass = ["--gate", "--max-mismatch-rate", "0.5"];
     let accepted = ["--accept-hidden"];
     let strict = ["--max-uncomparable", "0"];
