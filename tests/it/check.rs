@@ -338,6 +338,8 @@ fn a_service_that_is_away_hangs_or_dies_ends_the_check_in_time() {
     );
     for (file, message) in [
         ("", "is empty"),
+        ("\n", "is empty"),
+        (&*"\n".repeat(20_000), "name the format by --format"),
         (
             "{\"schema\":\"parity.exchange/v9\"}\n",
             "nothing could be asked",
