@@ -53,6 +53,8 @@ pub(crate) struct Recording {
     left: Receiver<Waiting>,
     budget: ByteBudget,
     answers: bool,
+    /// Whether samples are gathered, of which there may be none.
+    is_of_samples: bool,
     counts: Arc<Counts>,
     over: Arc<AtomicBool>,
     ended: Receiver<()>,
@@ -79,6 +81,7 @@ impl Recording {
         let (alive, ended) = bounded(0);
         let over = Arc::<AtomicBool>::default();
         let left = waiting.clone();
+        let is_of_samples = matches!(output, Output::Samples(_));
         let mut writing = Writing {
             waiting,
             output,
@@ -98,6 +101,7 @@ impl Recording {
             left,
             budget: ByteBudget::new(QUEUE_BYTES),
             answers,
+            is_of_samples,
             counts,
             over,
             ended,
@@ -154,6 +158,9 @@ impl Recording {
         match self.counts.lost_by_disk() {
             Some(lost) => Err(anyhow!("{}", visible(&lost))),
             None if !is_whole => Err(anyhow!("the recording was not written to its end")),
+            None if self.is_of_samples && self.counts.is_empty() => Err(anyhow!(
+                "there is no sample, so no file was written; what came is told above, with the reasons"
+            )),
             None => Ok(()),
         }
     }

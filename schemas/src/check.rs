@@ -29,12 +29,15 @@ pub struct CheckDocument {
     pub not_compared: u64,
     /// Requests of the file that were not asked, by reason: `unsafe_method`, `no_answer` (the file does not say what is expected),
     /// `hidden` (it needs a value that the file hides), `not_sendable`, `timeout` (there was no time left; those behind the first
-    /// are not counted).
+    /// are not counted), `not_read` (the rest of the file did not come in time, whatever is in it).
     pub not_asked: BTreeMap<String, u64>,
+    /// What the requests that count as `hidden` need, with the number of requests.
+    #[serde(default)]
+    pub needed: BTreeMap<String, u64>,
     /// Parts of the file that could not be read.
     pub unreadable: u64,
     /// Places of expected answers that the file hides, with the number of requests: something was there, and whether it is the same
-    /// is not known.
+    /// is not known. A request of whose answer the whole body is hidden counts as `not_compared`, because of `legacy_hidden`.
     pub hidden: BTreeMap<String, u64>,
     /// From the first request to the last answer.
     pub elapsed_ms: u64,

@@ -35,6 +35,8 @@ vocabulary! {
         /// The legacy answered before it had received the whole request, for example to refuse an upload. So there is
         /// no whole request to send to the candidate.
         LegacyEarly = "legacy_early" => "the legacy answered before it had the whole request, so the candidate was not asked",
+        /// The legacy's answer comes from a recording that hides its body, so nobody knows whether the candidate's is the same.
+        LegacyHidden = "legacy_hidden" => "the recording hides the body of the legacy's answer, and nothing else differs",
         /// No connection to the candidate.
         CandidateRefused = "candidate_refused" => "the candidate refused the connection; counts against it",
         /// The candidate did not answer within its deadline.
@@ -112,6 +114,7 @@ impl Reason {
                 | Self::LegacyTimeout
                 | Self::LegacyTruncated
                 | Self::LegacyEarly
+                | Self::LegacyHidden
                 | Self::ResponseTooLarge
                 | Self::Stream
                 | Self::Undecodable

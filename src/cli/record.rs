@@ -49,12 +49,15 @@ pub(crate) struct CheckArgs {
     /// An answer must be whole within this time.
     #[arg(long, value_name = "DURATION", default_value = DEADLINE, value_parser = crate::config::value::some_time)]
     pub(crate) deadline: Duration,
-    /// All must be asked within this time.
+    /// All must be read and asked within this time.
     #[arg(long, value_name = "DURATION", default_value = TIMEOUT, value_parser = crate::config::value::some_time)]
     pub(crate) timeout: Duration,
     /// Also send what is not GET, HEAD or OPTIONS, such as POST and DELETE.
     #[arg(long)]
     pub(crate) allow_unsafe: bool,
+    /// A pass is one although the file hides whole bodies of answers, so that only status and header fields were compared.
+    #[arg(long)]
+    pub(crate) accept_hidden: bool,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

@@ -76,7 +76,7 @@ pub(crate) struct SendingArgs {
     /// Also send what is not GET, HEAD or OPTIONS, such as POST and DELETE: what it does is done again, by both services.
     #[arg(long)]
     pub(crate) allow_unsafe: bool,
-    /// A pass is one although requests were sent without what the recording hides and they need.
+    /// A pass is one although the recording hides what requests need, or whole bodies of answers.
     #[arg(long)]
     pub(crate) accept_hidden: bool,
     /// Exit 2 if any part of the recordings could not be read.

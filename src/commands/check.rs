@@ -1,9 +1,11 @@
 //! `parity check`: the requests of a file, asked once of one service, and its answers compared with those of the file.
 //!
 //! It is the replay of a recording with its answers, one request after the other, without a store: whoever deploys waits for it.
-//! What the file hides is not known, so of such a place only its presence is checked, and it is named.
+//! What the file hides is not known, so of such a place only its presence is checked, and it is named. An answer whose whole body is
+//! hidden is no answer as expected.
 
 mod asking;
+mod reading;
 mod shown;
 
 use std::collections::BTreeMap;
@@ -15,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use parity_comparator::Comparator;
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_dashboards::terminal;
-use parity_mirror::replay::{Recorded, Source, SourceError, is_needed};
+use parity_mirror::replay::{Cookies, Recorded, Substituted, Substitution, is_needed};
 use parity_schemas::check::{CHECK_SCHEMA, CheckDocument, CheckOutcome, CheckedRequest};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
@@ -24,6 +26,8 @@ use parity_schemas::verdict::{Reason, Verdict};
 use parity_schemas::visible::visible;
 
 use self::asking::{Asked, Asking};
+use self::reading::{Next, Reading};
+use super::replay::substituting;
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::settings::{limits, mirror, recheck};
 use crate::config::{Layers, MirrorSettings};
@@ -33,32 +37,50 @@ use crate::error;
 const SHOWN: usize = 100;
 /// Unreadable parts that are told one by one; the others are counted.
 const TOLD: u64 = 20;
+/// The session of requests that the file gives none.
+const ONE_SESSION: &str = "check";
 
 /// Runs it.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
-    let settings = settings(args)?;
-    let source = Source::open(&args.requests, args.format.clone())?;
-    let mut checking = Checking::new(args, &settings)?;
-    let asking = Asking::start(&settings)?;
     let begun = Instant::now();
     let until = begun + args.timeout;
-    for item in source {
-        match item {
-            Ok(_) if Instant::now() >= until => {
-                // Those behind it are not read.
-                checking.found.not_asked.insert("timeout".to_owned(), 1);
-                break;
+    let mut settings = settings(args)?;
+    // Cookies go as the file has them: what a service sets is for the sessions of clients.
+    let substitutions = substituting::substitutions(&mut settings, Cookies::Off)?;
+    let reading = Reading::start(&args.requests, args.format.clone())?;
+    let mut checking = Checking::new(args, &settings)?;
+    checking.substitutes.clone_from(&substitutions.rules);
+    checking.substituted = Arc::clone(&substitutions.done);
+    let asking = Asking::start(&settings, substitutions)?;
+    loop {
+        let left_out = match reading.next(until)? {
+            Next::End => break,
+            Next::TooLate => "not_read",
+            Next::Part(Ok(_)) if Instant::now() >= until => "timeout",
+            Next::Part(Err(_)) if Instant::now() >= until => "not_read",
+            Next::Part(Ok(recorded)) => {
+                checking.ask(*recorded, &asking, until)?;
+                continue;
             }
-            Ok(recorded) => checking.ask(recorded, &asking, until)?,
-            Err(SourceError(unreadable)) => {
+            Next::Part(Err(unreadable)) => {
                 checking.found.unreadable += 1;
                 if checking.found.unreadable <= TOLD {
                     terminal::note(&visible(&unreadable.to_string()));
                 }
+                continue;
             }
-        }
+        };
+        // Those behind it are not read.
+        checking.found.not_asked.insert(left_out.to_owned(), 1);
+        break;
     }
     asking.finish();
+    checking.tell_substitutes();
+    let accepted = if args.accept_hidden {
+        checking.unseen
+    } else {
+        0
+    };
     let mut found = checking.found;
     found.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     if found.asked == 0 {
@@ -70,11 +92,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         );
     }
     // Of what could not be asked nothing is known.
-    let not_asked = ["timeout", "hidden", "not_sendable"];
+    let not_asked = ["timeout", "not_read", "hidden", "not_sendable"];
     let not_asked = not_asked
         .iter()
         .any(|why| found.not_asked.contains_key(*why));
-    let has_left = found.unreadable > 0 || found.not_compared > 0;
+    let has_left = found.unreadable > 0 || found.not_compared > accepted;
     found.outcome = match () {
         () if found.differing > 0 => CheckOutcome::Fail,
         () if has_left || not_asked => CheckOutcome::Undecided,
@@ -98,6 +120,10 @@ struct Checking<'a> {
     redactor: Redactor,
     found: CheckDocument,
     has_answered: bool,
+    /// Requests of whose answers the file hides the whole body, and that differ in nothing else.
+    unseen: u64,
+    substitutes: Vec<Substitution>,
+    substituted: Arc<Substituted>,
 }
 
 impl<'a> Checking<'a> {
@@ -122,39 +148,81 @@ impl<'a> Checking<'a> {
                 not_compared: 0,
                 not_asked: BTreeMap::new(),
                 unreadable: 0,
+                needed: BTreeMap::new(),
                 hidden: BTreeMap::new(),
                 elapsed_ms: 0,
                 requests: Vec::new(),
             },
             has_answered: false,
+            unseen: 0,
+            substitutes: Vec::new(),
+            substituted: Arc::default(),
         })
     }
 
     /// Whether a request cannot be asked without a part that is hidden. A hidden field is not sent: without a credential it is
-    /// another request, unless the settings have one; without another field it is the same.
-    fn needs(&self, part: &str) -> bool {
+    /// another request, unless the settings have one; without another field it is the same. What a `[[substitute]]` puts there may
+    /// not be known yet, which is seen when it is asked.
+    fn needs(&self, recorded: &Recorded, part: &str) -> bool {
         let set = &self.settings.mirror.policy.candidate.set;
         let is_set = |part: &str| {
             let field = part.strip_prefix("header/");
             field.is_some_and(|field| set.iter().any(|(name, _)| name == field))
         };
-        is_needed(part) && !is_set(part)
+        let mut substitutes = self.substitutes.iter();
+        is_needed(part)
+            && !is_set(part)
+            && !substitutes.any(|substitute| substitute.sets(&recorded.request, part))
     }
 
     fn leave_out(&mut self, why: &str) {
         *self.found.not_asked.entry(why.to_owned()).or_default() += 1;
     }
 
+    fn leave_out_hidden(&mut self, parts: &[Box<str>]) {
+        self.leave_out("hidden");
+        for part in parts {
+            count(&mut self.found.needed, part);
+        }
+    }
+
+    /// Warns of substitutions that nothing came of.
+    fn tell_substitutes(&self) {
+        let rules = self.settings.substitutes.iter().zip(&self.substitutes);
+        for ((rule, substitute), used) in rules.zip(self.substituted.rules()) {
+            if used.put > 0 || !substitute.candidate {
+                continue;
+            }
+            let why = match used.requests {
+                0 => {
+                    "no request that was asked has this part; `to` names requests that get it in any case"
+                }
+                _ if used.refused > 0 => "the value cannot be put there",
+                _ => "no answer before had the value",
+            };
+            terminal::note(&visible(&format!(
+                "warning: {} never applied: {why}",
+                rule.name
+            )));
+        }
+    }
+
     /// Asks one request and compares. An error if nobody answers before anything was answered.
-    fn ask(&mut self, recorded: Recorded, asking: &Asking, until: Instant) -> Result<()> {
+    fn ask(&mut self, mut recorded: Recorded, asking: &Asking, until: Instant) -> Result<()> {
         let Some(expected) = recorded.answer.as_ref().map(|answer| answer.status) else {
             self.leave_out("no_answer");
             return Ok(());
         };
-        if recorded.hidden.iter().any(|part| self.needs(part)) {
-            self.leave_out("hidden");
+        let hidden = recorded.hidden.iter();
+        let needed: Vec<Box<str>> = hidden.filter(|part| is_needed(part)).cloned().collect();
+        let lacking = needed.iter().filter(|part| self.needs(&recorded, part));
+        let lacking: Vec<Box<str>> = lacking.cloned().collect();
+        if !lacking.is_empty() {
+            self.leave_out_hidden(&lacking);
             return Ok(());
         }
+        // What one answer gives out is for all that is asked after it.
+        recorded.session.get_or_insert_with(|| ONE_SESSION.into());
         let place = recorded.place.to_string();
         let request = &recorded.request;
         let (method, url) = self.redactor.asked(request);
@@ -169,7 +237,12 @@ impl<'a> Checking<'a> {
             findings: Vec::new(),
             findings_cut: false,
         };
+        let before = self.substituted.hidden().incomplete;
         match asking.ask(recorded, until)? {
+            Asked::Exchange(_) if self.substituted.hidden().incomplete > before => {
+                self.has_answered = true;
+                self.leave_out_hidden(&needed);
+            }
             Asked::Exchange(exchange) => {
                 self.has_answered = true;
                 self.found.asked += 1;
@@ -211,10 +284,7 @@ impl<'a> Checking<'a> {
     fn compare(&mut self, exchange: &Exchange, checked: CheckedRequest) {
         let comparison = self.comparator.compare(exchange);
         for part in comparison.hidden.iter().flat_map(|hidden| hidden.iter()) {
-            let places = self.found.hidden.len();
-            if places < SHOWN || self.found.hidden.contains_key(part) {
-                *self.found.hidden.entry(part.clone()).or_default() += 1;
-            }
+            count(&mut self.found.hidden, part);
         }
         let checked = CheckedRequest {
             status: Some(exchange.candidate.status),
@@ -222,7 +292,10 @@ impl<'a> Checking<'a> {
         };
         match comparison.verdict {
             Verdict::Match => self.found.as_expected += 1,
-            Verdict::NotCompared(reason) => self.unanswered(reason, checked),
+            Verdict::NotCompared(reason) => {
+                self.unseen += u64::from(reason == Reason::LegacyHidden);
+                self.unanswered(reason, checked);
+            }
             Verdict::Mismatch => {
                 self.found.differing += 1;
                 let context = RecordContext {
@@ -247,6 +320,13 @@ impl<'a> Checking<'a> {
         if self.found.requests.len() < SHOWN {
             self.found.requests.push(checked);
         }
+    }
+}
+
+/// Counts a part by its name, unless there are too many names.
+fn count(parts: &mut BTreeMap<String, u64>, part: &str) {
+    if parts.len() < SHOWN || parts.contains_key(part) {
+        *parts.entry(part.to_owned()).or_default() += 1;
     }
 }
 

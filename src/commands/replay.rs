@@ -6,7 +6,7 @@
 mod progress;
 mod reading;
 pub(super) mod sending;
-mod substituting;
+pub(super) mod substituting;
 
 use std::process::ExitCode;
 use std::time::Duration;

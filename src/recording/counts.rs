@@ -1,5 +1,6 @@
 //! What was recorded, and what was not, for the metrics, the status and the end.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,9 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+/// Reasons that are told apart; some have the name of what is hidden, which is a client's.
+const REASONS: usize = 20;
 
 /// Requests that are not in the recording, by reason.
 pub(crate) struct Dropped {
@@ -59,8 +63,8 @@ pub(crate) struct Counts {
     /// Bytes of the files, as they are on disk.
     pub(super) bytes: Counter,
     pub(super) dropped: Dropped,
-    /// Requests that were looked at and are no samples.
-    pub(super) passed_over: Counter,
+    /// Requests that were looked at and are no samples, by reason.
+    passed_over: Mutex<BTreeMap<String, u64>>,
     failing: Gauge,
     /// Why the file cannot be written to now.
     failure: Mutex<Option<String>>,
@@ -73,7 +77,7 @@ impl Counts {
             written: Counter::default(),
             bytes: Counter::default(),
             dropped: Dropped::new(),
-            passed_over: Counter::default(),
+            passed_over: Mutex::default(),
             failing: Gauge::default(),
             failure: Mutex::default(),
         }
@@ -119,6 +123,27 @@ impl Counts {
         *slot = failure;
     }
 
+    /// Counts a request that is no sample.
+    pub(super) fn pass_over(&self, why: String) {
+        let mut reasons = self.passed_over();
+        let why = if reasons.len() < REASONS || reasons.contains_key(&why) {
+            why
+        } else {
+            "other reasons".to_owned()
+        };
+        *reasons.entry(why).or_default() += 1;
+    }
+
+    fn passed_over(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        let reasons = self.passed_over.lock();
+        reasons.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing was recorded at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.written.get() == 0
+    }
+
     fn failure(&self) -> MutexGuard<'_, Option<String>> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,10 +181,15 @@ impl Counts {
             0 => String::new(),
             bytes => format!(" ({} bytes)", grouped(bytes)),
         };
-        terminal::note(&visible(&format!("recorded {written} in {file}{bytes}")));
-        if self.passed_over.get() > 0 {
-            let count = plural(self.passed_over.get(), "request is", "requests are");
-            terminal::note(&format!("{count} no samples"));
+        // Samples have no file before the first one.
+        terminal::note(&visible(&if self.file.symlink_metadata().is_ok() {
+            format!("recorded {written} in {file}{bytes}")
+        } else {
+            format!("recorded {written}; {file} was not written")
+        }));
+        for (why, count) in &*self.passed_over() {
+            let requests = plural(*count, "request is no sample", "requests are no samples");
+            terminal::note(&visible(&format!("{requests}: {why}")));
         }
         for (reason, counter) in self.dropped.all() {
             if counter.get() > 0 {

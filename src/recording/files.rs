@@ -2,8 +2,11 @@
 //!
 //! A batch is some lines, or a whole frame of zstd. A process that is killed while it writes leaves at most one broken batch, at
 //! the very end, and a write that fails is taken back. So whatever happens, all before it can be read. Every start begins a new file.
+//!
+//! Two processes may write one recording, as during a handover. Each locks the file that it writes to, and nobody removes a file that
+//! is locked: it only gets another name, under which its writer goes on.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -22,6 +25,10 @@ const BATCH: usize = 256 << 10;
 const DELAY: Duration = Duration::from_secs(1);
 /// Between two attempts after a failed one.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long another process may take to begin a file in the same folder, which it does in less than a millisecond …
+const ALONE_WITHIN: Duration = Duration::from_secs(1);
+/// … and how often it is looked.
+const LOOK: Duration = Duration::from_millis(5);
 /// The level of zstd: about a third of a core for all that a disk takes.
 const LEVEL: i32 = 3;
 /// Characters of the time in the name of a file that is full.
@@ -177,12 +184,16 @@ impl Files {
     /// Begins a file under the name of the recording. One that has the name gets another, by when it was last written to.
     fn begin(&mut self) -> io::Result<()> {
         let path = &self.name.path;
+        // Between the look at a name and what is done to it, no other writer does anything.
+        let _alone = alone_in(&self.name.folder)?;
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if !metadata.is_file() => {
                 let message = "there is something of this name that is no file";
                 return Err(io::Error::new(ErrorKind::InvalidInput, message));
             }
-            Ok(metadata) if metadata.len() == 0 => std::fs::remove_file(path)?,
+            Ok(_) if left_behind(path).is_some_and(|length| length == 0) => {
+                std::fs::remove_file(path)?;
+            }
             Ok(metadata) => {
                 let modified = metadata.mtime() * 1_000_000 + metadata.mtime_nsec() / 1_000;
                 std::fs::rename(path, self.name.free(Timestamp::from_micros(modified)))?;
@@ -195,6 +206,8 @@ impl Files {
             .create_new(true)
             .mode(0o600)
             .open(path)?;
+        // A file system without locks has none of others either.
+        let _unsupported = file.try_lock();
         self.open = Some(Open { file, written: 0 });
         self.prune();
         Ok(())
@@ -205,11 +218,41 @@ impl Files {
         let full = self.name.full();
         let kept = self.kept.saturating_sub(1);
         for file in full.iter().take(full.len().saturating_sub(kept)) {
+            if left_behind(file).is_none() {
+                continue;
+            }
             if let Err(error) = std::fs::remove_file(file) {
                 tracing::warn!(file = %file.display(), %error, "an old file of the recording cannot be removed");
             }
         }
     }
+}
+
+/// Waits until no other process begins a file in the folder. It is so for as long as the file that is returned is open; `None`
+/// where folders cannot be locked.
+fn alone_in(folder: &Path) -> io::Result<Option<File>> {
+    let Ok(folder) = File::open(folder) else {
+        return Ok(None);
+    };
+    let until = Instant::now() + ALONE_WITHIN;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(Some(folder)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                let message = "another process holds a lock on the folder";
+                return Err(io::Error::new(ErrorKind::WouldBlock, message));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK),
+        }
+    }
+}
+
+/// The length of a file that no process writes to any more; `None` if one does, or if nobody can tell.
+fn left_behind(path: &Path) -> Option<u64> {
+    let file = File::open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file.metadata().ok()?.len())
 }
 
 /// Whether an error of the start would be there the next time, too.

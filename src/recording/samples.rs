@@ -44,6 +44,8 @@ pub(super) struct Samples {
     /// By route and status.
     kinds: BTreeMap<(String, u16), Vec<RecordedExchange>>,
     has_changed: bool,
+    /// The file is ours: nobody else's is ever replaced.
+    is_written: bool,
     /// Of them, those that are not in the file yet.
     unwritten: u64,
     written_at: Instant,
@@ -68,7 +70,8 @@ impl Samples {
             folder,
             each: each.get(),
             kinds: BTreeMap::new(),
-            has_changed: true,
+            has_changed: false,
+            is_written: false,
             unwritten: 0,
             written_at: Instant::now(),
         })
@@ -76,23 +79,22 @@ impl Samples {
 
     /// Takes an exchange if it is a sample, and its kind has too few.
     pub(super) fn offer(&mut self, route: &Route, exchange: RecordedExchange, counts: &Counts) {
-        let Some((status, sample)) = as_sample(route, exchange) else {
-            counts.passed_over.inc();
-            return;
+        let (status, sample) = match as_sample(route, exchange) {
+            Ok(sample) => sample,
+            Err(why) => return counts.pass_over(why),
         };
         let kind = (route.label().to_owned(), status);
         let is_new = !self.kinds.contains_key(&kind);
         if is_new && self.kinds.len() >= MAX_KINDS {
-            counts.passed_over.inc();
-            return;
+            return counts.pass_over(format!("there are {MAX_KINDS} kinds of requests already"));
         }
         let of_kind = self.kinds.entry(kind).or_default();
         let is_there = |known: &RecordedExchange| {
             (&known.method, &known.url, &known.body) == (&sample.method, &sample.url, &sample.body)
         };
         if of_kind.len() >= self.each || of_kind.iter().any(is_there) {
-            counts.passed_over.inc();
-            return;
+            let why = "there are enough of its route and status, or the same one";
+            return counts.pass_over(why.to_owned());
         }
         of_kind.push(sample);
         of_kind.sort_by(|one, other| (&one.url, &one.method).cmp(&(&other.url, &other.method)));
@@ -130,41 +132,62 @@ impl Samples {
         counts.dropped.disk.inc_by(lost);
     }
 
-    fn replace(&self) -> Result<()> {
+    fn replace(&mut self) -> Result<()> {
         let lines: Vec<u8> = self.kinds.values().flatten().flat_map(line).collect();
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         file.write_all(&lines)?;
-        file.persist(&self.file)?;
+        if self.is_written {
+            file.persist(&self.file)?;
+        } else {
+            file.persist_noclobber(&self.file)?;
+            self.is_written = true;
+        }
         Ok(())
     }
 }
 
-/// The status and the exchange as a sample; `None` if it is none.
-fn as_sample(route: &Route, mut exchange: RecordedExchange) -> Option<(u16, RecordedExchange)> {
-    let answer = exchange.response.as_ref()?;
+/// The status and the exchange as a sample, or why it is none.
+fn as_sample(
+    route: &Route,
+    mut exchange: RecordedExchange,
+) -> Result<(u16, RecordedExchange), String> {
+    let none = |why: &str| Err(why.to_owned());
+    let Some(answer) = exchange.response.as_ref() else {
+        return none("it has no whole answer");
+    };
     let status = answer.status;
     // What is wrong at the moment is nothing to be expected, and 206 and 304 answer to what the client has.
-    let is_lasting = (200..500).contains(&status) && !matches!(status, 206 | 304);
+    if !(200..500).contains(&status) || matches!(status, 206 | 304) {
+        return none("the status of its answer is none to be expected (5xx, 206, 304)");
+    }
+    if !is_safe(route, &exchange) {
+        return none(
+            "what it does may have effects; a [[route]] of its own with shadow = true allows it",
+        );
+    }
     let texts = [&exchange.body.text, &answer.body.text];
-    let is_small = texts
-        .iter()
-        .all(|text| text.as_ref().is_none_or(|text| text.len() <= MAX_BODY));
-    let is_whole = exchange.body.left_out.is_none() && is_shown(answer);
-    if !(is_lasting && is_small && is_whole && is_safe(route, &exchange)) {
-        return None;
+    let is_large = |text: &&Option<String>| text.as_ref().is_some_and(|text| text.len() > MAX_BODY);
+    if texts.iter().any(is_large) {
+        return Err(format!("a body is over {} KiB", MAX_BODY >> 10));
+    }
+    if exchange.body.left_out.is_some() || !is_shown(answer) {
+        return none("a body is hidden, or was too large to be recorded");
     }
     let mut hidden = Vec::new();
     for part in &exchange.hidden {
-        let field = part.strip_prefix("header/")?.split('/').next()?;
-        if NEEDED.contains(&field) || field.starts_with("if-") {
-            return None;
+        let field = part.strip_prefix("header/");
+        let field = field.and_then(|field| field.split('/').next());
+        match field {
+            Some(field) if !NEEDED.contains(&field) && !field.starts_with("if-") => {
+                hidden.push(field.to_owned());
+            }
+            _ => return Err(format!("it needs what is hidden: {part}")),
         }
-        hidden.push(field.to_owned());
     }
     exchange.headers.retain(|(name, _)| !hidden.contains(name));
     exchange.hidden.clear();
     exchange.session = None;
-    Some((status, exchange))
+    Ok((status, exchange))
 }
 
 /// Whether there is something of its body to be expected.

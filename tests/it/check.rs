@@ -1,5 +1,8 @@
 //! `parity check`: one service against the answers of a file, and files of samples made from traffic.
 
+mod substituted;
+mod trouble;
+
 use std::time::{Duration, Instant};
 
 use parity_schemas::check::{CheckDocument, CheckOutcome};
@@ -199,7 +202,7 @@ fn what_the_file_hides_must_be_there_and_is_named() {
         ),
         (
             hidden(&format!("{hash} (12 bytes)"), &["body"]),
-            0,
+            3,
             json!({"body": 1}),
         ),
         (
@@ -277,7 +280,7 @@ fn what_is_hidden_is_told_in_words_and_what_needs_it_is_not_asked() {
     assert!(
         ended
             .stderr
-            .contains("1 request with a value that the file hides"),
+            .contains("1 request with a value that the file hides (query/token (1))"),
         "{}",
         ended.stderr
     );
@@ -335,6 +338,8 @@ fn a_service_that_is_away_hangs_or_dies_ends_the_check_in_time() {
     );
     for (file, message) in [
         ("", "is empty"),
+        ("\n", "is empty"),
+        (&*"\n".repeat(20_000), "name the format by --format"),
         (
             "{\"schema\":\"parity.exchange/v9\"}\n",
             "nothing could be asked",

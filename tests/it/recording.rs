@@ -1,7 +1,9 @@
 //! Recordings of live traffic: what is in the file, that a replay of it is the same traffic, and what a recording costs a client
 //! when the disk is full or the process is killed.
 
+mod hidden;
 mod trouble;
+mod two_writers;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,13 +1,14 @@
 //! What a recording hides of the legacy's answer is there, and cannot be compared: its place must have something, whatever it is.
 //!
 //! A difference at a hidden place is taken out. What is left decides, and the places are told with it, so that nobody takes the
-//! answers for equal in all their parts.
+//! answers for equal in all their parts. Where the whole body is hidden and nothing else differs, there is no verdict: a status
+//! and a few header fields are no proof of an answer.
 
 use std::sync::Arc;
 
 use parity_schemas::exchange::Exchange;
 use parity_schemas::fields::FieldLines;
-use parity_schemas::verdict::{Finding, Kind, Part, Verdict};
+use parity_schemas::verdict::{Finding, Kind, Part, Reason, Verdict};
 
 use super::Comparison;
 use crate::json::Values;
@@ -29,6 +30,7 @@ pub(super) fn let_pass(
     }
     let of_body = |finding: &Finding| finding.part == Part::Body;
     let reached_body = comparison.findings.iter().any(of_body);
+    let is_body_left_out = whole_body && reached_body && !lacks_body;
     comparison.findings.retain(|finding| {
         if whole_body && of_body(finding) {
             return lacks_body;
@@ -36,7 +38,7 @@ pub(super) fn let_pass(
         !hidden.iter().any(|name| is_hidden(name, finding))
     });
     // What the list of findings lacks comes after those that it has: with a finding in the body, only of the body.
-    if whole_body && reached_body && !lacks_body {
+    if is_body_left_out {
         comparison.findings_cut = false;
         comparison.may_hide_more = false;
     }
@@ -46,6 +48,9 @@ pub(super) fn let_pass(
     // First: a body that was given up leaves the findings cut, and is no difference by itself.
     if let Some(reason) = comparison.body_not_compared.take() {
         comparison.verdict = Verdict::NotCompared(reason);
+    } else if is_body_left_out {
+        // Where the rules ask for the body, nothing is known of it.
+        comparison.verdict = Verdict::NotCompared(Reason::LegacyHidden);
     } else if !comparison.findings_cut && !comparison.may_hide_more {
         comparison.verdict = Verdict::Match;
     }

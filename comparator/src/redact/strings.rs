@@ -76,7 +76,7 @@ impl Redactor {
     fn unstructured<'t>(&self, text: &'t str, begin: &str, depth: usize) -> Cow<'t, str> {
         // JSON that is a string, a number or a list of them.
         if may_be_json(begin)
-            && let Some(shown) = self.nested_json(begin, depth + 1)
+            && let Some(shown) = self.nested_value(begin, depth + 1)
         {
             return if shown == begin {
                 Cow::Borrowed(text)

@@ -105,13 +105,28 @@ pub(super) fn malformed(what: &str) -> Why {
     Why::Malformed(what.to_owned())
 }
 
-/// JSON that is not what it should be, without its values.
+/// JSON that is not what it should be, without its values. What it is told by is of our own types: the name of a member that they
+/// need, and what they expect in the place of a value.
 pub(super) fn not_json(what: &str, error: &serde_json::Error) -> Why {
     let column = error.column();
+    let text = error.to_string();
+    let missing = text.strip_prefix("missing field `");
+    let missing = missing.and_then(|rest| rest.split('`').next());
+    let expected = text.starts_with("invalid ").then_some(&*text);
+    let expected = expected.and_then(|text| text.rsplit_once(", expected "));
+    let expected = expected.and_then(|(_, rest)| rest.rsplit_once(" at line "));
     Why::Malformed(match error.classify() {
-        Category::Data => {
-            format!("{what}: a member is missing or has another type, at column {column}")
-        }
+        Category::Data => match (missing, expected) {
+            (Some(name), _) => format!("{what}: the member `{name}` is missing"),
+            (None, Some((expected, _))) => {
+                format!(
+                    "{what}: a member has another type, at column {column}; expected is {expected}"
+                )
+            }
+            (None, None) => {
+                format!("{what}: a member is missing or has another type, at column {column}")
+            }
+        },
         Category::Eof => format!("{what}: it ends too early"),
         Category::Io | Category::Syntax => format!("{what}: it is no JSON at column {column}"),
     })

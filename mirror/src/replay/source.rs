@@ -161,7 +161,8 @@ impl Source {
         let (beginning, reader) = begun(reader).map_err(failed)?;
         let format = match format {
             Some(format) => format,
-            None if beginning.trim_ascii().is_empty() => {
+            // What begins with that many blanks may have something behind them.
+            None if beginning.len() < BEGINNING && beginning.trim_ascii().is_empty() => {
                 return Err(OpenError::Empty(path.to_owned()));
             }
             None => found(&beginning).ok_or_else(|| OpenError::Unknown(path.to_owned()))?,

@@ -34,6 +34,7 @@ use crate::exchange::{Heard, Side};
 const HIDDEN_NAMES: usize = 16;
 
 /// One value that stands in the place of a recorded one.
+#[derive(Clone)]
 pub struct Substitution {
     /// Where it is put.
     pub put: Part,
@@ -50,6 +51,7 @@ pub struct Substitution {
 }
 
 /// Where a value comes from.
+#[derive(Clone)]
 pub enum ValueFrom {
     /// From answers: each service gets what it gave out itself.
     Answers {
@@ -415,6 +417,13 @@ fn of_side(own: &mut PerService, side: Side) -> &mut OwnParts {
 }
 
 impl Substitution {
+    /// Whether it puts something into the place of what a recording hides in a request to the candidate.
+    pub fn sets(&self, request: &Request, part: &str) -> bool {
+        self.is_for(Side::Candidate)
+            && self.wants(request)
+            && covers(&[self.put.hidden_name()], part)
+    }
+
     fn is_for(&self, side: Side) -> bool {
         match side {
             Side::Legacy => self.legacy,

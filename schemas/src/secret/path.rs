@@ -31,9 +31,24 @@ const TOKEN_PLACES: [&str; 14] = [
     "verify",
 ];
 /// Whole segments behind which a token may stand, but more often an id or a word: only what is long or mixed is one.
-const TICKET_PLACES: [&str; 11] = [
-    "2fa", "code", "codes", "hook", "hooks", "key", "keys", "mfa", "recover", "recovery", "ticket",
+const TICKET_PLACES: [&str; 14] = [
+    "2fa",
+    "code",
+    "codes",
+    "hook",
+    "hooks",
+    "invitations",
+    "invites",
+    "key",
+    "keys",
+    "mfa",
+    "recover",
+    "recovery",
+    "shares",
+    "ticket",
 ];
+/// The last word of a segment behind which a session may stand: `/sessions/x`, `/checkout_sessions/x`. Who names it is in it.
+const SESSIONS: [&str; 3] = ["session", "sessions", "logins"];
 /// Shortest mixed token there …
 const MIN_MIXED_BYTES: usize = 8;
 /// … and shortest one of any letters.
@@ -164,7 +179,9 @@ impl Trail {
             _ if is_token_place(plain) => Behind::Place,
             // `/share/s/x`: a letter says which kind.
             Behind::Place if plain.len() == 1 => Behind::Place,
-            _ if is_any(plain, &TICKET_PLACES) => Behind::Ticket,
+            // `/magic/login/x`, `/invite/accept/x`: what is done by it comes before it, and perhaps with whom: `/verify/users/42`.
+            Behind::Place | Behind::Ticket if is_any(plain, &ACTIONS) => Behind::Ticket,
+            _ if is_any(plain, &TICKET_PLACES) || is_session_place(plain) => Behind::Ticket,
             _ => Behind::Nothing,
         };
         hidden || holds || is_credential(plain)
@@ -218,6 +235,11 @@ fn is_token_place(plain: &str) -> bool {
     plain
         .split(|character: char| !character.is_ascii_alphanumeric())
         .any(|word| is_any(word, &TOKEN_PLACES))
+}
+
+fn is_session_place(plain: &str) -> bool {
+    let mut words = plain.rsplit(|character: char| !character.is_ascii_alphanumeric());
+    words.next().is_some_and(|last| is_any(last, &SESSIONS))
 }
 
 /// Whether a segment is long, or has letters and digits in no order that a name or an id has.
@@ -323,6 +345,49 @@ mod tests {
             ("/postal-code/SW1A1AA", "/postal-code/SW1A1AA"),
             ("/key/DE", "/key/DE"),
             ("/files/AKIAIOSFODNN7EXAMPLE", "/files/*"),
+            ("/sessions/s3cr3tSessionId99", "/sessions/*"),
+            (
+                "/sessions/6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b",
+                "/sessions/*",
+            ),
+            ("/sessions/9f86d081884c7d65/events", "/sessions/*/events"),
+            (
+                "/v1/checkout_sessions/cs4testA1b2",
+                "/v1/checkout_sessions/*",
+            ),
+            ("/user-sessions/aB3dE5fG7hJ9", "/user-sessions/*"),
+            ("/sessions/%73%33cr3tSessionId99", "/sessions/*"),
+            ("/magic/login/k7Qz31xTb9Wm", "/magic/login/*"),
+            ("/magic/k7Qz31xTb9Wm", "/magic/*"),
+            ("/reset/k7qz31xtb9wm", "/reset/*"),
+            ("/reset/confirm/k7qz31xtb9wm", "/reset/confirm/*"),
+            ("/invite/k7qz31xt", "/invite/*"),
+            ("/invite/accept/k7qz31xtb9wm", "/invite/accept/*"),
+            ("/invites/k7qz31xtb9wm", "/invites/*"),
+            ("/invitations/k7qz31xtb9wm/accept", "/invitations/*/accept"),
+            ("/verify/email/k7qz31xtb9wm", "/verify/email/*"),
+            // Ids, words and what belongs to somebody.
+            ("/sessions/4711", "/sessions/4711"),
+            ("/sessions/current/events", "/sessions/current/events"),
+            ("/sessions/2026-keynote", "/sessions/2026-keynote"),
+            ("/sessions/new/form", "/sessions/new/form"),
+            ("/invitations/4711", "/invitations/4711"),
+            ("/verify/users/42", "/verify/users/42"),
+            ("/magic/login/start", "/magic/login/start"),
+            ("/missions/k7qz31xtb9wm", "/missions/k7qz31xtb9wm"),
+            (
+                "/orders/6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b",
+                "/orders/6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b",
+            ),
+            (
+                "/orders/9f86d081884c7d65/items/4711",
+                "/orders/9f86d081884c7d65/items/4711",
+            ),
+            (
+                "/share/orders/6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b",
+                "/share/orders/6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b",
+            ),
+            ("/login/start/k7qz31xt", "/login/start/k7qz31xt"),
             ("/files/x.npm_abcdefghijklmnopqrstuvwxyz/y", "/files/*/y"),
         ] {
             assert_eq!(shown(path), expected);

@@ -42,7 +42,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    pub(super) fn start(settings: &MirrorSettings) -> Result<Self> {
+    pub(super) fn start(settings: &MirrorSettings, substitutions: Substitutions) -> Result<Self> {
         let (requests, taken) = mpsc::channel(1);
         let progress = Arc::<Progress>::default();
         let mut config = settings.mirror.clone();
@@ -55,7 +55,7 @@ impl Asking {
                 pace: Pace::Fast,
                 concurrency: 1,
                 recorded_answers: true,
-                substitutions: Substitutions::none(),
+                substitutions,
                 open: Box::new(|| 0),
                 progress: Arc::clone(&progress),
             },

@@ -1,5 +1,6 @@
 //! What a check found, for a person.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use parity_dashboards::terminal::plural;
@@ -40,14 +41,9 @@ pub(super) fn text(found: &CheckDocument) -> String {
         line(format!("and {more} more"));
     }
     if !found.hidden.is_empty() {
-        let parts = found
-            .hidden
-            .iter()
-            .map(|(part, count)| format!("{part} ({count})"));
-        let parts: Vec<String> = parts.collect();
         line(format!(
             "present, not compared, because the file hides them: {}",
-            parts.join(", ")
+            counted(&found.hidden)
         ));
     }
     if let Some(left_out) = left_out(found) {
@@ -90,6 +86,14 @@ fn lines_of(request: &CheckedRequest, line: &mut impl FnMut(String)) {
     }
 }
 
+/// Names with their numbers.
+fn counted(parts: &BTreeMap<String, u64>) -> String {
+    let parts = parts
+        .iter()
+        .map(|(part, count)| format!("{part} ({count})"));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
 fn shortened(value: &str) -> String {
     let mut short: String = value.chars().take(VALUE).collect();
     if short.len() < value.len() {
@@ -110,9 +114,16 @@ pub(super) fn left_out(found: &CheckDocument) -> Option<String> {
                     format!("{requests} by an unsafe method (--allow-unsafe sends them)")
                 }
                 "no_answer" => format!("{requests} without an answer to expect"),
-                "hidden" => format!("{requests} with a value that the file hides"),
+                "hidden" => format!(
+                    "{requests} with a value that the file hides ({}); [[substitute]] sets such a value",
+                    counted(&found.needed)
+                ),
                 "not_sendable" => format!("{requests} that HTTP cannot send"),
                 "timeout" => "those for which no time was left (--timeout gives more)".to_owned(),
+                "not_read" => {
+                    "the rest of the file, which did not come in time (--timeout gives more; a pipe must be closed by who writes to it)"
+                        .to_owned()
+                }
                 other => format!("{requests}: {other}"),
             }
         })

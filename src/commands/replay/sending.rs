@@ -11,8 +11,9 @@ use parity_dashboards::terminal::{self, grouped, plural};
 use parity_mirror::replay::{Format, Pace, Recorded, Substituted};
 use parity_mirror::{Progress, Replaying};
 use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
 use parity_schemas::visible::visible;
-use parity_sink::Selection;
+use parity_sink::{Selection, TallyBook};
 use tokio::sync::mpsc;
 
 use super::progress::{self, Telling, Told};
@@ -49,6 +50,7 @@ pub(in crate::commands) struct Opened {
 pub(in crate::commands) struct Sending {
     reading: Reading,
     progress: Arc<Progress>,
+    book: Arc<TallyBook>,
     begun: Instant,
     telling: Telling,
     /// Whether the answers of the recording were compared.
@@ -64,6 +66,8 @@ pub(in crate::commands) struct Sent {
     requests: u64,
     /// Requests that were sent without what the recording hides and they need.
     incomplete: u64,
+    /// Requests whose recorded answers hide the whole body, and that differ in nothing else.
+    unseen: u64,
 }
 
 impl Opened {
@@ -94,7 +98,7 @@ impl Opened {
         args: &SendingArgs,
     ) -> Result<(Instance, Sending)> {
         let mut settings = settings.clone();
-        let substitutions = substituting::substitutions(&mut settings, args)?;
+        let substitutions = substituting::substitutions(&mut settings, args.cookies)?;
         let substituted = Arc::clone(&substitutions.done);
         let progress = Arc::<Progress>::default();
         let begun = Instant::now();
@@ -118,6 +122,7 @@ impl Opened {
         let sending = Sending {
             reading: self.reading,
             progress,
+            book: instance.book(),
             begun,
             telling,
             recorded_answers: args.recorded_answers,
@@ -143,7 +148,10 @@ impl Sending {
         for line in summary.iter().chain(&put) {
             terminal::note(&visible(line));
         }
+        let not_compared = &self.book.totals().total.not_compared;
+        let unseen = not_compared.get(&Reason::LegacyHidden).copied();
         Ok(Sent {
+            unseen: unseen.unwrap_or_default(),
             unreadable: read.unreadable,
             requests: self.progress.sent(),
             incomplete: self.substituted.hidden().incomplete,
@@ -160,18 +168,28 @@ impl Sent {
         Ok(())
     }
 
-    /// The exit code of the job, if that of the decision is `decided`. Two services that refuse the same broken request agree, so
-    /// no pass rests on such requests unless somebody accepts it.
+    /// The exit code of the job, if that of the decision is `decided`. Two services that refuse the same broken request agree, and
+    /// an answer whose body is hidden was not compared, so no pass rests on such requests unless somebody accepts it.
     pub(in crate::commands) fn exit(&self, args: &SendingArgs, decided: ExitCode) -> ExitCode {
-        if decided != ExitCode::SUCCESS || self.incomplete == 0 || args.accept_hidden {
+        let is_proof = self.incomplete == 0 && self.unseen == 0;
+        if decided != ExitCode::SUCCESS || is_proof || args.accept_hidden {
             return decided;
         }
-        terminal::note(&format!(
-            "this is no proof, so the exit code is 3: {} of {} sent without what the recording hides; set it by [[substitute]], \
-             keep it in clear when you record (redact.keep_query), or accept that with --accept-hidden",
-            grouped(self.incomplete),
-            plural(self.requests, "request was", "requests were")
-        ));
+        let requests = plural(self.requests, "request", "requests");
+        if self.incomplete > 0 {
+            terminal::note(&format!(
+                "this is no proof, so the exit code is 3: {} of {requests} sent without what the recording hides; set it by \
+                 [[substitute]], keep it in clear when you record (redact.keep_query), or accept that with --accept-hidden",
+                grouped(self.incomplete)
+            ));
+        }
+        if self.unseen > 0 {
+            terminal::note(&format!(
+                "this is no proof, so the exit code is 3: of {} of {requests} the recording hides the body that the legacy \
+                 answered (legacy_hidden); record it in a format that is read, or accept that with --accept-hidden",
+                grouped(self.unseen)
+            ));
+        }
         ExitCode::from(error::UNDECIDED)
     }
 

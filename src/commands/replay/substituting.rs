@@ -6,10 +6,9 @@ use anyhow::Result;
 use parity_comparator::decode;
 use parity_comparator::redact::RedactConfig;
 use parity_dashboards::terminal::{grouped, plural};
-use parity_mirror::replay::{Hidden, Part, RuleUsed, Substituted, Substitutions};
+use parity_mirror::replay::{Cookies, Hidden, Part, RuleUsed, Substituted, Substitutions};
 use parity_schemas::exchange::Capture;
 
-use crate::cli::SendingArgs;
 use crate::config::substitutes::Source;
 use crate::config::{MirrorSettings, Substitute};
 
@@ -17,9 +16,9 @@ use crate::config::{MirrorSettings, Substitute};
 const MAX_DECODED: usize = 8 << 20;
 
 /// With the values of files and variables. What they are put into, and taken from, is hidden in the record.
-pub(super) fn substitutions(
+pub(in crate::commands) fn substitutions(
     settings: &mut MirrorSettings,
-    args: &SendingArgs,
+    cookies: Cookies,
 ) -> Result<Substitutions> {
     let mut rules = Vec::with_capacity(settings.substitutes.len());
     for substitute in &settings.substitutes {
@@ -32,7 +31,7 @@ pub(super) fn substitutions(
     Ok(Substitutions {
         done: Substituted::of(rules.len()),
         rules,
-        cookies: args.cookies,
+        cookies,
         set: [
             &settings.mirror.policy.legacy,
             &settings.mirror.policy.candidate,

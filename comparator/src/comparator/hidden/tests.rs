@@ -63,3 +63,37 @@ fn a_body_that_was_given_up_is_not_compared_when_nothing_else_is_left() {
     let found = verdict(plain("hmac:0"), plain("fresh"), "header/x-token");
     assert_eq!(found, Verdict::Match);
 }
+
+#[test]
+fn a_body_that_is_hidden_whole_is_no_match() {
+    let body = |text: &str, token| answer(token, "identity", text.as_bytes());
+    let hash = "hmac:0123456789abcdef0123456789abcdef (7 bytes)";
+    for (legacy, candidate, hidden, expected) in [
+        // Whatever it is.
+        (
+            body(hash, "a"),
+            body("{\"a\":1}", "a"),
+            "body",
+            Verdict::NotCompared(Reason::LegacyHidden),
+        ),
+        (
+            body("password: hmac:0", "a"),
+            body("password: x", "a"),
+            "body",
+            Verdict::NotCompared(Reason::LegacyHidden),
+        ),
+        // What can be seen decides first.
+        (body(hash, "a"), body("", "a"), "body", Verdict::Mismatch),
+        (body(hash, "a"), body("x", "b"), "body", Verdict::Mismatch),
+        // A part of it is a part.
+        (
+            body("{\"a\":\"hmac:0\",\"b\":1}", "a"),
+            body("{\"a\":\"x\",\"b\":1}", "a"),
+            "body/a",
+            Verdict::Match,
+        ),
+        (body("", "a"), body("", "a"), "body", Verdict::Match),
+    ] {
+        assert_eq!(verdict(legacy, candidate, hidden), expected, "{hidden}");
+    }
+}

@@ -27,6 +27,12 @@ impl Redactor {
         self.nested_in_context(text, depth, Context::default())
     }
 
+    /// The same for a text that is a value: the hash of a number is that text, and no JSON in it.
+    pub(in crate::redact) fn nested_value(&self, text: &str, depth: usize) -> Option<String> {
+        let shown = self.nested_json(text, depth)?;
+        Some(without_quotes(text, shown))
+    }
+
     /// The same for JSON that was made from YAML. If `aliased`, a secret may also occur under other names.
     pub(in crate::redact) fn nested_yaml(
         &self,
@@ -328,7 +334,7 @@ impl<'a> Walker<'a> {
             Content::Headers => redactor.string(&text),
             _ if place.context.applies_within(&text) => {
                 match redactor.nested_in_context(&text, self.depth + 1, place.context.clone()) {
-                    Some(shown) => Cow::Owned(shown),
+                    Some(shown) => Cow::Owned(without_quotes(&text, shown)),
                     None => redactor.string_at(&text, self.depth),
                 }
             }
@@ -364,6 +370,16 @@ impl<'a> Walker<'a> {
             }
             node += 1;
         }
+    }
+}
+
+/// What is shown of JSON in a text, where that is a number or a word and not the text of something larger: quotes around its hash
+/// would be a part of the text.
+fn without_quotes(json: &str, shown: String) -> String {
+    if json.trim_start().starts_with(['"', '[', '{']) {
+        shown
+    } else {
+        shown.replace('"', "")
     }
 }
 

@@ -59,9 +59,25 @@ fn a_body_stays_in_its_own_format_and_its_hidden_parts_are_named() {
         (
             json,
             r#"{"card":{"number":"4111111111111111"},"a~/b":[1,{"token":"x"}],"password":{"x":1}}"#,
-            r##"{"card":{"number":"\"#\""},"a~/b":[1,{"token":"#"}],"password":"# (7 bytes)"}"##,
+            r##"{"card":{"number":"#"},"a~/b":[1,{"token":"#"}],"password":"# (7 bytes)"}"##,
             &["body/a~0~1b/1/token", "body/card/number", "body/password"],
         ),
+        // A number of a card is a text then, wherever it stands and whatever it was.
+        (
+            json,
+            r#"{"a":4111111111111111,"b":"4111111111111111 ","c":"4111-1111-1111-1111","d":["4111111111111111",{"e":"[4111111111111111]"}]}"#,
+            r##"{"a":"#","b":"# ","c":"#","d":["#",{"e":"[\"#\"]"}]}"##,
+            &["body/a", "body/b", "body/c", "body/d/0", "body/d/1/e"],
+        ),
+        (json, "4111111111111111", r##""#""##, &["body"]),
+        (json, r#""4111111111111111""#, r##""#""##, &["body"]),
+        (
+            "application/x-ndjson",
+            "4111111111111111\n\"4111111111111111\"\n",
+            "\"#\"\n\"#\"\n",
+            &["body/0", "body/1"],
+        ),
+        (form, "a=4111111111111111&b=1", "a=#&b=1", &["body/a"]),
         (json, r#"{"a":"#, "# (5 bytes, invalid JSON)", &["body"]),
         ("", r#"{"pin":1}"#, r##"{"pin":"#"}"##, &["body/pin"]),
         (
@@ -210,4 +226,30 @@ fn an_extension_method_bytes_and_other_charsets_are_hidden() {
         ),
         ("# (4 bytes)".to_owned(), owned(&["body"]))
     );
+}
+
+#[test]
+fn a_session_or_a_link_in_a_path_is_hidden_and_an_id_is_not() {
+    let uuid = "6f1c2b34-8d5e-4f60-9a7b-0c1d2e3f4a5b";
+    for (before, last, is_hidden) in [
+        ("/sessions/", "s3cr3tSessionId99", true),
+        ("/sessions/", uuid, true),
+        ("/magic/login/", "k7Qz31xTb9Wm", true),
+        ("/reset/", "k7qz31xtb9wm", true),
+        ("/invite/", "k7qz31xtb9wm", true),
+        ("/invite/accept/", uuid, true),
+        ("/sessions/", "4711", false),
+        ("/sessions/", "current", false),
+        ("/orders/", "4711", false),
+        ("/orders/", uuid, false),
+        ("/users/", "k7qz31xtb9wm", false),
+    ] {
+        let path = format!("{before}{last}");
+        let same = || answer(&[], b"");
+        let exchange = exchange(&path, &[], b"", same(), same());
+        let line = line(&plain(), &exchange, &exchange.legacy);
+        let named: &[&str] = if is_hidden { &["path"] } else { &[] };
+        assert_eq!(line.hidden, owned(named), "{path}");
+        assert_eq!(line.url.contains(last), !is_hidden, "{path}");
+    }
 }

@@ -131,6 +131,7 @@ const UNCOMPARABLE: &[Reason] = &[
     Reason::Undecodable,
     Reason::TooDeep,
     Reason::WorkBudget,
+    Reason::LegacyHidden,
     Reason::CandidateTooLarge,
     Reason::CandidateStream,
     Reason::CandidateUndecodable,

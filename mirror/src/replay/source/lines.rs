@@ -30,6 +30,24 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
+    /// Passes over lines of blanks, all those that are in the buffer at once: to read each by itself costs over ten times as much.
+    pub(super) fn skip_blank(&mut self) -> io::Result<()> {
+        loop {
+            let read = match self.reader.fill_buf() {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let blank = read.iter().position(|byte| !byte.is_ascii_whitespace());
+            let blank = &read[..blank.unwrap_or(read.len())];
+            let Some(last) = memchr::memrchr(b'\n', blank) else {
+                return Ok(());
+            };
+            self.number += memchr::memchr_iter(b'\n', &blank[..=last]).count() as u64;
+            self.reader.consume(last + 1);
+        }
+    }
+
     /// Appends the next line to `text` without its end, unless that would make `text` longer than `limit`. `None` at the end.
     pub(super) fn append(&mut self, text: &mut Vec<u8>, limit: usize) -> io::Result<Option<Line>> {
         let before = text.len();
@@ -75,6 +93,50 @@ mod tests {
     use std::io::BufReader;
 
     use super::*;
+
+    #[test]
+    fn blank_lines_are_passed_over_and_counted() {
+        let text = "\n\r\n \t\n\n one\n\n\ntwo\n  \n \x0c";
+        for buffer in [1, 2, 3, 100] {
+            let mut lines = Lines::new(BufReader::with_capacity(buffer, text.as_bytes()));
+            let mut found = Vec::new();
+            loop {
+                lines.skip_blank().expect("memory");
+                let mut line = Vec::new();
+                let Some(read) = lines.append(&mut line, 100).expect("memory") else {
+                    break;
+                };
+                let line = String::from_utf8(line).expect("text");
+                found.push((read.number, line.trim().to_owned()));
+            }
+            found.retain(|(_, line)| !line.is_empty());
+            assert_eq!(found, [(5, "one".to_owned()), (8, "two".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn a_run_of_blank_lines_costs_as_much_as_its_bytes_and_not_as_its_lines() {
+        /// Counts how often it is asked.
+        struct Asked<'a>(&'a [u8], usize);
+        impl io::Read for Asked<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0.read(buffer)
+            }
+        }
+        impl BufRead for Asked<'_> {
+            fn fill_buf(&mut self) -> io::Result<&[u8]> {
+                self.1 += 1;
+                Ok(self.0)
+            }
+            fn consume(&mut self, used: usize) {
+                self.0.consume(used);
+            }
+        }
+        let text = "\n".repeat(100_000);
+        let mut lines = Lines::new(Asked(text.as_bytes(), 0));
+        lines.skip_blank().expect("memory");
+        assert_eq!((lines.number(), lines.reader.1), (100_000, 2));
+    }
 
     #[test]
     fn lines_are_numbered_also_those_that_are_passed_over() {

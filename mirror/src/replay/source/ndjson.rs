@@ -59,7 +59,8 @@ impl<R: BufRead> Ndjson<R> {
     pub(super) fn next(&mut self) -> Option<Result<Recorded, SourceError>> {
         while !self.has_ended {
             self.line.clear();
-            let read = match self.lines.append(&mut self.line, MAX_RECORD) {
+            let skipped = self.lines.skip_blank();
+            let read = match skipped.and_then(|()| self.lines.append(&mut self.line, MAX_RECORD)) {
                 Ok(Some(read)) => read,
                 Ok(None) => break,
                 Err(error) => {

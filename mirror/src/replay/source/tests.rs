@@ -170,7 +170,7 @@ fn har_entries_come_in_the_order_of_their_times() {
 ]}}"#;
     let expected = [
         "r:9: its body is not in the recording: `postData.params` of multipart/form-data do not tell its bytes",
-        "r:10: not an entry of HAR: a member is missing or has another type, at column 30",
+        "r:10: not an entry of HAR: the member `method` is missing",
         "r:11: not a path or a URL",
         "6: GET / host=b session=r time=2026-11-24T02:00:01.000000Z headers=[host: b]",
         "7: POST /f host=b session=r headers=[host: b, content-length: 15] body=a+b=c%20d%26&e=",
@@ -254,7 +254,7 @@ fn ndjson_is_ours_or_of_vegeta() {
             "r:5: its `schema` is not that of recordings",
             "r:6: both `body` and `body_base64`",
             "r:7: not a recorded request",
-            "r:8: not a recorded request: a member is missing or has another type, at column 11",
+            "r:8: not a recorded request: a member has another type, at column 11; expected is a string",
             &format!("9: {of_vegeta}"),
         ]
     );
