@@ -49,8 +49,8 @@ impl Question<'_> {
     fn told(&self) -> Vec<String> {
         let mut told = known_differences::told(self.known, self.time);
         told.extend(standing::told(self.standing));
-        let carried = self.summary.into_iter().flat_map(|told| &told.carried);
-        told.extend(carried.map(|rules| carried::carried(rules, |time| time.to_string())));
+        let carried = self.summary.map_or(&[][..], |told| &told.carried);
+        told.extend(carried::carried(carried, |time| time.to_string()));
         told.extend(self.summary.and_then(standing::other_rules));
         told.extend(self.summary.into_iter().flat_map(standing::left_out));
         told

@@ -76,7 +76,7 @@ fn further_tests(thresholds: &Thresholds, required: usize) -> usize {
 pub(super) fn started_anew(carried: &[CarriedRules], tested: &HashSet<&str>) -> usize {
     let named = carried.iter().flat_map(|rules| &rules.anew);
     let named: HashSet<&str> = named
-        .filter(|anew| !anew.unserved)
+        .filter(|anew| anew.is_missed())
         .map(|anew| anew.route.as_str())
         .filter(|route| !tested.contains(route))
         .collect();

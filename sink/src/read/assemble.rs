@@ -346,7 +346,7 @@ impl Sums {
                 carried.begin_anew(counted.route, &counted.counts, why);
             } else {
                 let none = BTreeSet::new();
-                carried.keep(&counted.route, counted.counts.received, 0, &none);
+                carried.keep(&counted.route, &counted.counts, 0, &none);
             }
         }
         if carried.routes_anew > 0 {
@@ -358,13 +358,33 @@ impl Sums {
     fn take_carried(&mut self) -> Vec<CarriedRules> {
         let mut all = std::mem::take(&mut self.carried);
         for carried in &mut all {
-            carried.name(|route| self.routes.contains_key(route));
+            carried.name(|route| {
+                let sums = self.routes.get(route);
+                sums.is_some_and(|sums| sums.counts.compared() > 0)
+            });
         }
         all
     }
 
+    /// Adds nothing of what `earlier` has, counted under the rules of this hash, and keeps which routes begin anew by that.
+    pub(super) fn begin_anew(&mut self, rules_hash: &str, earlier: &Self, why: String) {
+        if let Some(window) = earlier.window {
+            let mut carried = CarriedRules {
+                rules_hash: rules_hash.to_owned(),
+                from: window.from,
+                to: window.to,
+                ..CarriedRules::default()
+            };
+            for (route, sums) in &earlier.routes {
+                carried.begin_anew(route.clone(), &sums.counts, why.clone());
+            }
+            self.carried.push(carried);
+        }
+        self.not_carried.insert(rules_hash.to_owned(), why);
+    }
+
     /// Adds what `earlier`, counted under the rules of this hash, has of the routes that do not start anew. If all do,
-    /// nothing is added.
+    /// nothing is added but that.
     pub(super) fn carry(
         &mut self,
         rules_hash: &str,
@@ -391,7 +411,7 @@ impl Sums {
                 Fate::Excused(excused) => excused,
             };
             let matches = counted.excuse(&excused);
-            carried.keep(&counted.route, counted.counts.received, matches, &excused);
+            carried.keep(&counted.route, &counted.counts, matches, &excused);
             let sums = self.routes.entry(counted.route.clone()).or_default();
             sums.add(earlier.routes.remove(&counted.route).unwrap_or_default());
             // Of these counts some may have been decided again.
@@ -404,11 +424,12 @@ impl Sums {
                 .carry(&counted.route, &mut earlier.groups, still);
         }
         if carried.routes == 0 {
-            let why = carried.anew.into_iter().next();
+            let why = carried.anew.first();
             let why = why.map_or_else(String::new, |first| {
                 format!("{}: {}", first.route, first.why)
             });
             self.not_carried.insert(rules_hash.to_owned(), why);
+            self.carried.push(carried);
             return;
         }
         // The window stays that of the present rules: a decision may demand a duration, and not all routes have more.
@@ -430,7 +451,7 @@ impl Sums {
         let mut others = others::by_rules(&runs_seen.others, identity);
         others.retain(|other| {
             let mut carried = self.carried.iter();
-            !carried.any(|carried| carried.rules_hash == other.rules_hash)
+            !carried.any(|carried| carried.routes > 0 && carried.rules_hash == other.rules_hash)
         });
         for other in &mut others {
             other.why = self.not_carried.get(&other.rules_hash).cloned();
