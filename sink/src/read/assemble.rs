@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
-use parity_schemas::evidence::carried::{CarriedRules, ExpiredRule, Fate, RouteCounted};
+use parity_schemas::evidence::carried::{
+    CarriedRules, ExpiredRule, Fate, MAX_NAMED, RouteCounted,
+};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::field_share::FieldShare;
 use parity_schemas::histogram::Histogram;
@@ -210,6 +212,8 @@ pub(super) struct Sums {
     pub(super) sets: SetSums,
     /// What was left out on demand.
     pub(super) left_out: Vec<LeftOut>,
+    /// Routes that were compared in it, or shortly before the begin that was asked for.
+    pub(super) outside: Vec<String>,
     /// What they have from earlier rules, the newest first.
     carried: Vec<CarriedRules>,
     /// Why there is nothing from other rules, by their hash.
@@ -366,6 +370,18 @@ impl Sums {
         all
     }
 
+    /// Routes that were compared outside, and not in what is counted.
+    fn take_only_left_out(&mut self) -> Vec<String> {
+        let is_compared = |route: &str| {
+            let sums = self.routes.get(route);
+            sums.is_some_and(|sums| sums.counts.compared() > 0)
+        };
+        let mut outside = std::mem::take(&mut self.outside);
+        outside.retain(|route| !is_compared(route));
+        outside.truncate(MAX_NAMED);
+        outside
+    }
+
     /// Adds nothing of what `earlier` has, counted under the rules of this hash, and keeps which routes begin anew by that.
     pub(super) fn begin_anew(&mut self, rules_hash: &str, earlier: &Self, why: String) {
         if let Some(window) = earlier.window {
@@ -487,6 +503,7 @@ impl Sums {
     ) -> Option<Evidence> {
         let other_rules = self.other_rules(&runs_seen, &identity);
         let carried = self.take_carried();
+        let only_left_out = self.take_only_left_out();
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
@@ -505,6 +522,7 @@ impl Sums {
             groups: self.groups.into_evidence(self.window),
             sets: self.sets.into_evidence(),
             left_out: self.left_out,
+            only_left_out,
         })
     }
 
@@ -527,6 +545,7 @@ impl Sums {
         }
         let other_rules = self.other_rules(&runs_seen, &identity);
         let carried = self.take_carried();
+        let only_left_out = self.take_only_left_out();
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(self.window, example)?;
@@ -553,6 +572,7 @@ impl Sums {
             carried,
             other_rules,
             left_out: self.left_out,
+            only_left_out,
             compared: counts.compared(),
             differing: counts.differing(),
             distinct_targets: targets.distinct(),

@@ -417,6 +417,7 @@ fn begun_anew(unserved: bool) -> Evidence {
             route: "GET /b".to_owned(),
             why: "`x` was removed".to_owned(),
             unserved,
+            never_compared: false,
         }],
         ..CarriedRules::default()
     }];
