@@ -168,7 +168,12 @@ mod tests {
             said(&rules),
             "1,200 requests on 1 route are counted that were received under earlier rules `abc` (0 to 0), since the change of rules does not touch them"
         );
-        rules.keep("GET /b", &compared(10), 3, &BTreeSet::from(["g".to_owned()]));
+        rules.keep(
+            "GET /b",
+            &compared(10),
+            3,
+            &BTreeSet::from(["g".to_owned()]),
+        );
         let five = compared(5);
         rules.begin_anew("GET /c".to_owned(), &five, "`x` was removed".to_owned());
         rules.begin_anew("GET /d".to_owned(), &five, "`y` was removed".to_owned());
@@ -179,7 +184,10 @@ mod tests {
         };
         let anew = said(&none);
         assert!(anew.starts_with("nothing is counted that was"), "{anew}");
-        assert!(anew.contains("; for a pass each of them must be compared again"), "{anew}");
+        assert!(
+            anew.contains("; for a pass each of them must be compared again"),
+            "{anew}"
+        );
         let said = said(&rules);
         assert!(said.starts_with("1,210 requests on 2 routes"), "{said}");
         for words in [

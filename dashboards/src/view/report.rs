@@ -6,7 +6,8 @@ mod differing;
 use std::cmp::Reverse;
 
 use parity_comparator::decision::{
-    fields_left, left_out, never_asked_again, not_asked, not_counted, only_left_out, operations_not_sent, paused,
+    fields_left, left_out, never_asked_again, not_asked, not_counted, only_left_out,
+    operations_not_sent, paused,
 };
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};

@@ -202,7 +202,8 @@ impl CarriedRules {
 
     /// Whether comparisons are counted that were made under these rules.
     pub fn has_comparisons(&self) -> bool {
-        self.compared.map_or(self.routes > 0, |compared| compared > 0)
+        self.compared
+            .map_or(self.routes > 0, |compared| compared > 0)
     }
 
     /// Keeps the names of a hundred of the routes that start anew: first those that must still come.

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
-use parity_schemas::evidence::carried::{
-    CarriedRules, ExpiredRule, Fate, MAX_NAMED, RouteCounted,
-};
+use parity_schemas::evidence::carried::{CarriedRules, ExpiredRule, Fate, MAX_NAMED, RouteCounted};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::field_share::FieldShare;
 use parity_schemas::histogram::Histogram;
