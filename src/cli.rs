@@ -223,7 +223,7 @@ pub(crate) struct SuggestArgs {
     /// Add the harmless rules to the configuration file; what stands there already stays as it is.
     #[arg(long)]
     pub(crate) write: bool,
-    /// The id of a lossy rule that you accept: it is no comment then, and --write adds it too. May be given several times.
+    /// Take this lossy rule for decided, by its id: it is no comment then, and --write adds it, too; may be repeated.
     #[arg(long, value_name = "ID")]
     pub(crate) lossy: Vec<String>,
     /// Form of the suggestions.

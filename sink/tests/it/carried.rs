@@ -442,7 +442,10 @@ fn routes_are_named_of_which_only_what_is_left_out_has_comparisons() {
             }
         };
         fill(store, &run("old", [0, 30], true, of(&["GET /older"])));
-        fill(store, &run("new", [60, 90], true, of(&["GET /gone", "GET /kept"])));
+        fill(
+            store,
+            &run("new", [60, 90], true, of(&["GET /gone", "GET /kept"])),
+        );
         fill(store, &run("new", [120, 150], false, of(&["GET /kept"])));
         let span = LeftOutSpan {
             from: at(60),
