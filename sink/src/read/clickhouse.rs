@@ -181,7 +181,7 @@ impl ClickHouseReader {
         }
         let sql = format!(
             "SELECT DISTINCT toString(t.route) AS name FROM tallies AS t WHERE t.migration = ? AND t.legacy_version = ? \
-             AND t.candidate_version = ? AND ({}) AND t.match + t.mismatch > 0 ORDER BY name",
+             AND t.candidate_version = ? AND ({}) AND t.`match` + t.mismatch > 0 ORDER BY name",
             outside.join(" OR ")
         );
         let question = self.server.client().query(&sql);

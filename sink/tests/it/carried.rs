@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::evidence::carried::{
     Expired, ExpiredRule, Fate, Redecide, RouteCounted, RulesCounted,
 };
