@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::evidence::carried::{
     Expired, ExpiredRule, Fate, Redecide, RouteCounted, RulesCounted,
 };
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::{GroupSummary, RecheckSummary};
 use parity_schemas::record::{MismatchClass, Record};

@@ -280,6 +280,7 @@ fn routes_that_start_anew_after_a_rule_edit_must_be_proven_on_their_own() {
         ..StartedAnew::default()
     };
     let carried = CarriedRules {
+        routes: 1,
         routes_anew: 1,
         anew: vec![anew("GET /b")],
         ..CarriedRules::default()

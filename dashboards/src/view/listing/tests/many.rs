@@ -6,8 +6,8 @@ use parity_schemas::attributes::{AttributeCounts, COUNTED};
 use parity_schemas::verdict::Explanation;
 
 use super::*;
+use crate::markdown;
 use crate::terminal;
-use crate::{junit, markdown};
 
 /// Groups of one cause, each on a route of its own.
 const GROUPS: usize = 5_000;
@@ -58,11 +58,7 @@ fn thousands_of_groups_are_told_with_what_is_special_about_each_in_time() {
             .iter()
             .all(|group| special(group) == 3)
     );
-    let texts = [
-        terminal::report(&decided),
-        markdown::report(&decided),
-        junit::junit(&decided),
-    ];
+    let texts = [terminal::report(&decided), markdown::report(&decided)];
     let told = begun.elapsed();
     for text in texts {
         assert!(text.contains("100 % of these"), "{}", text.len());
