@@ -47,6 +47,7 @@ fn thousands_of_groups_are_told_with_what_is_special_about_each_in_time() {
         ]);
         known.routes.push(of);
     }
+    known.window = Some(window());
     let begun = Instant::now();
     let decided = Decided::of(known, decision(), None);
     let listed = begun.elapsed();
