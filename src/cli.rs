@@ -220,9 +220,12 @@ pub(crate) struct SuggestArgs {
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) asked: Asked<OfReport>,
-    /// Add the rules to the configuration file; what stands there already stays as it is.
+    /// Add the harmless rules to the configuration file; what stands there already stays as it is.
     #[arg(long)]
     pub(crate) write: bool,
+    /// Take this lossy rule for decided, by its id: it is no comment then, and --write adds it, too; may be repeated.
+    #[arg(long, value_name = "ID")]
+    pub(crate) lossy: Vec<String>,
     /// Form of the suggestions.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

@@ -283,10 +283,11 @@ impl Work<'_> {
                 .map(|index| self.seen[*index].group.route.as_str())
                 .collect()
         };
+        let factor = draft.factor().filter(|_| !self.has_texts_with(draft));
         let config = |members: &[usize]| {
             let routes = routes(members);
             let only = routes.first().filter(|_| routes.len() == 1);
-            draft.config(only.copied())
+            draft.config(only.copied(), factor.as_deref())
         };
         let compiled = |config: &RuleConfig| {
             let rules = Rules::compile(std::slice::from_ref(config), Timestamp::default());
@@ -321,6 +322,7 @@ impl Work<'_> {
             action: "ignore".to_owned(),
             explanations: Vec::new(),
             kind: None,
+            factor: None,
             to: None,
             ..config.clone()
         });
@@ -334,6 +336,13 @@ impl Work<'_> {
             });
             others.filter(|index| is_met(&ignored, *index)).count() as u64
         });
+        let others = self.seen.iter().enumerate();
+        let others = others.filter(|(index, _)| !covered.contains(index));
+        let others: HashSet<&str> = others.map(|(_, of)| of.group.route.as_str()).collect();
+        let alone_on = routes
+            .iter()
+            .filter(|route| !others.contains(route.as_str()));
+        let alone_on = alone_on.cloned().collect();
         let Bounds { at_least, at_most } = self.bounds(&members);
         let first = members
             .iter()
@@ -343,11 +352,12 @@ impl Work<'_> {
         let names = members.iter();
         let rule = SuggestedRule {
             effect: nature.effect,
-            reach: draft.reach(config.route.as_deref()),
+            reach: draft.reach(config.route.as_deref(), factor.as_deref()),
             rule: config.text(),
             at_least,
             at_most,
             routes,
+            alone_on,
             fingerprints: names
                 .flat_map(|index| self.seen[*index].fingerprints.clone())
                 .collect(),
@@ -356,6 +366,18 @@ impl Work<'_> {
             example,
         };
         Some((rule, members))
+    }
+
+    /// Whether the factor of a draft also holds between a number and a text at its place. `scale` reads both, so it would excuse a
+    /// change of the type that was seen, and is a decision of its own.
+    fn has_texts_with(&self, draft: &Draft) -> bool {
+        self.seen.iter().any(|of| {
+            let group = &of.group;
+            group.kind == Kind::Type
+                && group.part == draft.part
+                && group.pattern == draft.path
+                && group.explanation == draft.explanation
+        })
     }
 
     fn bounds(&self, members: &[usize]) -> Bounds {

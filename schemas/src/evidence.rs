@@ -83,6 +83,9 @@ pub struct Evidence {
     pub other_rules: Vec<OtherRules>,
     /// What was left out on demand; none of it is counted here.
     pub left_out: Vec<LeftOut>,
+    /// Routes that were compared in what was left out, or in the day before the begin that was asked for, and not in what is counted
+    /// here; a hundred at most, by name.
+    pub only_left_out: Vec<String>,
 }
 
 /// What was counted of one group of mismatches.
@@ -277,6 +280,10 @@ pub struct EvidenceSummary {
     /// What was left out on demand; none of it was counted. Absent in documents of older programs.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Routes that were compared in what was left out, or in the day before the begin that was asked for, and not in what was counted;
+    /// a hundred at most, by name. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_left_out: Vec<String>,
 }
 
 /// Under which terms a part of the evidence was counted. The text of the rules is in the record, under their hash.

@@ -223,6 +223,14 @@ impl Explanation {
         self.reversed() != self
     }
 
+    /// The factor between the two numbers, and whether the candidate's is the larger one; `None` if they have none.
+    pub fn factor(self) -> Option<(u32, bool)> {
+        FACTORS.iter().find_map(|(factor, up, down)| {
+            let is_larger = self == *up;
+            (is_larger || self == *down).then_some((*factor, is_larger))
+        })
+    }
+
     /// How many mismatches at one place, in the majority, make another explanation there doubtful: `share` of them for each that
     /// has `other`. `None` if both may hold side by side.
     ///
@@ -335,6 +343,8 @@ mod tests {
         for (factor, up, down) in FACTORS {
             assert_eq!(up.as_str(), format!("scaled_by_{factor}"));
             assert_eq!(down.as_str(), format!("divided_by_{factor}"));
+            assert_eq!(up.factor(), Some((factor, true)));
+            assert_eq!(down.factor(), Some((factor, false)));
         }
     }
 

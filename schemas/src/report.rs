@@ -86,6 +86,10 @@ pub struct Report {
     /// What was left out on demand; none of it is counted here. Absent in documents of older programs.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Routes that were compared in what was left out, or in the day before the begin that was asked for, and not in what is counted
+    /// here; a hundred at most, by name. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_left_out: Vec<String>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
     /// What several of the groups that count share: the gravest first, then the most frequent. Absent in documents of older
@@ -453,6 +457,7 @@ impl Report {
             carried: self.carried.clone(),
             other_rules: self.other_rules.clone(),
             left_out: self.left_out.clone(),
+            only_left_out: self.only_left_out.clone(),
             routes: self
                 .routes
                 .iter()

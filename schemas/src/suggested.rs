@@ -68,6 +68,10 @@ pub struct SuggestedRule {
     pub at_most: u64,
     /// Routes of these.
     pub routes: Vec<String>,
+    /// Those of them on which nothing else differs: if it excuses a fault there, nothing else shows that. Absent in documents of older
+    /// programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alone_on: Vec<String>,
     /// The groups of which it excuses every difference.
     pub fingerprints: Vec<String>,
     /// Groups that differ at such a place in another way; they stay differences.

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
-use parity_schemas::evidence::{Evidence, LeftOutSpan};
+use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -65,7 +65,21 @@ pub struct Selection {
     pub strict_rules: bool,
 }
 
+/// How long before [`Selection::since`] is looked for routes that are not in what is selected. A gate may look every few seconds, so
+/// not at all that was ever recorded: what nobody asked for in a day is no part of the same decision.
+const LOOKED_BACK_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
 impl Selection {
+    /// The times that it leaves out of what it would have else, as far as they are looked at.
+    fn outside(&self) -> Vec<Window> {
+        let mut outside: Vec<Window> = self.left_out.iter().map(LeftOutSpan::minutes).collect();
+        outside.extend(self.since.map(|since| Window {
+            from: since.saturating_add_micros(-LOOKED_BACK_MICROS),
+            to: since,
+        }));
+        outside
+    }
+
     /// Whether it includes these versions.
     fn allows(&self, identity: &Identity) -> bool {
         let same = |asked: &Option<String>, found: &str| {

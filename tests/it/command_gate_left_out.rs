@@ -4,6 +4,7 @@ use parity_schemas::time::Timestamp;
 
 use crate::command_gate::traffic;
 use crate::support::process::Place;
+use crate::support::service::Service;
 
 /// Times within the minutes that were counted: of a part that leaves all of them out, and from the first to the end of the last.
 fn counted_window(place: &Place) -> [String; 4] {
@@ -102,4 +103,73 @@ fn spans_that_are_left_out_may_overlap_and_lie_in_the_future() {
         assert_eq!(refused.code, 2, "{span}");
         assert!(refused.stderr.contains(wrong), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn a_route_that_only_what_is_left_out_has_is_named_in_every_output() {
+    const HOUR: i64 = 3_600_000_000;
+    let place = Place::new();
+    let service = || Service::json("{\"a\":1}");
+    let (legacy, candidate) = (service(), service());
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for _ in 0..200 {
+        mirror.get("/often");
+    }
+    mirror.get("/rare");
+    mirror.get("/both");
+    mirror.settled(202);
+    mirror.stop();
+    // The rare one was an hour ago.
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    let moved = "UPDATE tallies SET interval_start = interval_start - ?1 WHERE route = 'GET /rare'";
+    assert!(store.execute(moved, [HOUR]).expect("moved") > 0);
+    drop(store);
+    let now = Timestamp::now().as_micros();
+    let time = |micros: i64| Timestamp::from_micros(micros).to_string();
+    let since = time(now - HOUR / 2);
+    let span = format!("{}..{}=a plan", time(now - 2 * HOUR), time(now - HOUR / 2));
+    let told = "nothing of GET /rare is counted here";
+    for asked in [["--since", &since], ["--leave-out", &span]] {
+        for command in ["gate", "report"] {
+            for form in ["text", "markdown", "junit"] {
+                let more = [&[command, "--output", form][..], &asked].concat();
+                let more = match command {
+                    "gate" => [&more[..], &["--max-mismatch-rate", "0.05"]].concat(),
+                    _ => more,
+                };
+                let ended = place.run(&more);
+                // Of a run that began later nothing can be from before.
+                let codes = match (command, asked[0]) {
+                    ("gate", "--since") => [0, 3],
+                    _ => [0, 0],
+                };
+                let said = (&ended.stdout, &ended.stderr);
+                assert!(codes.contains(&ended.code), "{more:?}: {said:?}");
+                assert!(ended.stdout.contains(told), "{more:?}: {}", ended.stdout);
+                assert!(!ended.stdout.contains("GET /both is"), "{}", ended.stdout);
+            }
+        }
+        let json = [
+            &["gate", "--output", "json", "--max-mismatch-rate", "0.05"][..],
+            &asked,
+        ];
+        let decision = place.run(&json.concat()).json();
+        assert_eq!(
+            decision["evidence"]["only_left_out"],
+            serde_json::json!(["GET /rare"])
+        );
+        // A route that is required is no longer proven.
+        let required = [
+            "--max-mismatch-rate",
+            "0.05",
+            "--require-route",
+            "GET /rare",
+        ];
+        let ended = place.run(&[&["gate"][..], &required, &asked].concat());
+        assert_eq!(ended.code, 3, "{}", ended.stdout);
+        let why = "GET /rare: required, and all that was compared of it is in what";
+        assert!(ended.stdout.contains(why), "{}", ended.stdout);
+    }
+    let whole = place.run(&["gate", "--max-mismatch-rate", "0.05"]);
+    assert!(!whole.stdout.contains(told), "{}", whole.stdout);
 }

@@ -180,7 +180,9 @@ fn a_change_of_rules_restarts_only_what_it_can_touch() {
     let third = mirror.settled(22);
     assert_eq!((third.count("match"), third.count("mismatch")), (0, 22));
     let document = third.0;
-    let carried = &document["carried"][0];
+    // Under the rules between, all began anew.
+    assert_eq!(document["carried"][0]["routes"], 0);
+    let carried = &document["carried"][1];
     assert_eq!(carried["requests"], 20);
     assert_eq!(carried["anew"][0]["route"], "GET /items/{id}");
     let why = carried["anew"][0]["why"].as_str().expect("a sentence");
@@ -294,5 +296,61 @@ fn a_reload_that_fails_changes_nothing() {
     assert_eq!(second.0["rules_hash"], first.0["rules_hash"]);
     assert_eq!(second.count("mismatch"), 10);
     assert_eq!(open_runs(&place), 1);
+    assert_eq!(mirror.stop().0, 0);
+}
+
+/// What it touches is not known of any route.
+const OF_ALL: &str = r#"
+[[rule]]
+id = "any-order"
+path = "/**"
+action = "unordered"
+"#;
+
+#[test]
+fn after_a_change_that_touches_every_route_each_one_that_was_compared_is_missed_until_it_comes() {
+    let place = Place::new();
+    let service = || Service::json("{\"a\":1}");
+    let (legacy, candidate) = (service(), service());
+    place.write("parity.toml", "");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send_to(&mirror, "/items/1", 300);
+    send_to(&mirror, "/other", 3);
+    mirror.settled(303);
+    reloaded_to(&place, &mirror, OF_ALL);
+    send_to(&mirror, "/items/1", 300);
+    mirror.settled(300);
+    let gate = |code: i32, more: &[&str]| {
+        let asked = [&["gate", "--max-mismatch-rate", "0.05"], more];
+        let decided = place.run(&asked.concat());
+        assert_eq!(decided.code, code, "{}", decided.stdout);
+        decided
+    };
+    for more in [&[][..], &["--strict-rules"]] {
+        let open = gate(3, more).stdout;
+        let missed = "GET /other: no request since its count began anew (";
+        assert!(open.contains(missed), "{open}");
+        assert!(open.contains("one that is compared would do"), "{open}");
+        assert!(!open.contains("GET /items/{id}: no request"), "{open}");
+    }
+    let decision = gate(3, &["--output", "json"]).json();
+    let carried = &decision["evidence"]["carried"][0];
+    assert_eq!(
+        (&carried["routes"], &carried["routes_anew"]),
+        (&0.into(), &2.into())
+    );
+    assert_eq!(carried["anew"][0]["route"], "GET /other", "{carried:#}");
+    let report = place.run(&["report"]).stdout;
+    assert!(report.contains("must be compared again"), "{report}");
+    // Who says that it is gone for good decides on what came later, and is told what that leaves out.
+    let since = decision["evidence"]["from"].as_str().expect("a time");
+    let later = gate(0, &["--since", since]).stdout;
+    assert!(
+        later.contains("nothing of GET /other is counted here"),
+        "{later}"
+    );
+    send_to(&mirror, "/other", 1);
+    mirror.settled(301);
+    gate(0, &[]);
     assert_eq!(mirror.stop().0, 0);
 }

@@ -183,6 +183,7 @@ fn evidence(stored: &Decision) -> Option<Evidence> {
         carried: summary.carried.clone(),
         other_rules: summary.other_rules.clone(),
         left_out: summary.left_out.clone(),
+        only_left_out: summary.only_left_out.clone(),
     })
 }
 

@@ -1,14 +1,33 @@
 //! What is said of counts that come from earlier rules.
 
 use parity_schemas::evidence::RouteDecision;
-use parity_schemas::evidence::carried::CarriedRules;
+use parity_schemas::evidence::carried::{CarriedRules, StartedAnew};
 use parity_schemas::time::Timestamp;
 
 use super::words::{number, plural};
 
-/// What evidence has from some earlier rules, and what it lacks of them, in one sentence without a full stop. `moment`
-/// writes a time.
-pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> String {
+/// Whether evidence has comparisons that were made under earlier rules. Then all requests together may rest on routes that a change
+/// of rules left alone, so each of those that begin anew must be proven on its own. Without any, what is counted is only what came
+/// since: then a route is missed until something of it is compared, and is like any other after that.
+pub(super) fn has_comparisons(carried: &[CarriedRules]) -> bool {
+    carried.iter().any(CarriedRules::has_comparisons)
+}
+
+/// What evidence has from earlier rules, and what it lacks of them, a sentence without a full stop for each. `moment` writes a time.
+pub fn carried(
+    all: &[CarriedRules],
+    moment: impl Fn(Timestamp) -> String,
+) -> impl Iterator<Item = String> {
+    let must_be_proven = has_comparisons(all);
+    all.iter()
+        .map(move |rules| of_rules(rules, must_be_proven, &moment))
+}
+
+fn of_rules(
+    carried: &CarriedRules,
+    must_be_proven: bool,
+    moment: &impl Fn(Timestamp) -> String,
+) -> String {
     let kept = format!(
         "{} on {} are counted",
         plural(carried.requests, "request", "requests"),
@@ -19,7 +38,14 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
         .iter()
         .map(|rule| format!("`{}` expired on {}", rule.id, moment(rule.expires)))
         .collect();
-    let mut text = if expired.is_empty() {
+    let mut text = if carried.routes == 0 && expired.is_empty() {
+        format!(
+            "nothing is counted that was received under earlier rules `{}` ({} to {})",
+            carried.rules_hash,
+            moment(carried.from),
+            moment(carried.to)
+        )
+    } else if expired.is_empty() {
         format!(
             "{kept} that were received under earlier rules `{}` ({} to {}), since the change of rules does not touch them",
             carried.rules_hash,
@@ -58,16 +84,18 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
             0 => {}
             more => text.extend([", and ", &plural(more, "route", "routes"), " more"]),
         }
-        let which = if carried.anew.iter().any(|anew| anew.unserved) {
-            "each of them that is served"
-        } else {
-            "each of them"
+        let any = |is: fn(&StartedAnew) -> bool| carried.anew.iter().any(is);
+        let which = match (any(|anew| anew.unserved), any(|anew| anew.never_compared)) {
+            (_, true) => "each of them that was compared and is served",
+            (true, false) => "each of them that is served",
+            (false, false) => "each of them",
         };
-        text.extend([
-            "; for a pass ",
-            which,
-            " is required, because its count began anew with the present rules",
-        ]);
+        let must = if must_be_proven {
+            " is required, because its count began anew with the present rules"
+        } else {
+            " must be compared again, because its count began anew with the present rules"
+        };
+        text.extend(["; for a pass ", which, must]);
     }
     text
 }
@@ -79,6 +107,7 @@ pub(super) const MAX_GONE: usize = 5;
 pub(super) fn gone(route: &RouteDecision, why: &str) -> String {
     let settled = match route.needed {
         0 => String::new(),
+        1 => "; one that is compared would do".to_owned(),
         needed => format!("; {} matching ones would settle it", number(needed)),
     };
     format!(
@@ -103,7 +132,7 @@ pub(super) fn more_gone(more: u64) -> Option<String> {
 pub(super) fn not_named(carried: &[CarriedRules], is_gone: impl Fn(&str) -> bool) -> u64 {
     let unnamed = carried.iter().map(|rules| {
         let last = rules.anew.last();
-        let all_gone = last.is_some_and(|last| !last.unserved && is_gone(&last.route));
+        let all_gone = last.is_some_and(|last| last.is_missed() && is_gone(&last.route));
         let unnamed = rules.routes_anew.saturating_sub(rules.anew.len() as u64);
         if all_gone { unnamed } else { 0 }
     });
@@ -124,19 +153,41 @@ mod tests {
             rules_hash: "abc".to_owned(),
             ..CarriedRules::default()
         };
-        rules.keep("GET /a", 1_200, 0, &BTreeSet::new());
-        let said = |rules: &CarriedRules| carried(rules, |time| time.as_micros().to_string());
+        let compared = |count| Counts {
+            received: count,
+            matched: count,
+            ..Counts::default()
+        };
+        rules.keep("GET /a", &compared(1_200), 0, &BTreeSet::new());
+        let said = |rules: &CarriedRules| {
+            let told = |time: Timestamp| time.as_micros().to_string();
+            let all: Vec<String> = carried(std::slice::from_ref(rules), told).collect();
+            all.join("")
+        };
         assert_eq!(
             said(&rules),
             "1,200 requests on 1 route are counted that were received under earlier rules `abc` (0 to 0), since the change of rules does not touch them"
         );
-        rules.keep("GET /b", 10, 3, &BTreeSet::from(["g".to_owned()]));
-        let five = Counts {
-            received: 5,
-            ..Counts::default()
-        };
+        rules.keep(
+            "GET /b",
+            &compared(10),
+            3,
+            &BTreeSet::from(["g".to_owned()]),
+        );
+        let five = compared(5);
         rules.begin_anew("GET /c".to_owned(), &five, "`x` was removed".to_owned());
         rules.begin_anew("GET /d".to_owned(), &five, "`y` was removed".to_owned());
+        let none = CarriedRules {
+            routes: 0,
+            compared: None,
+            ..rules.clone()
+        };
+        let anew = said(&none);
+        assert!(anew.starts_with("nothing is counted that was"), "{anew}");
+        assert!(
+            anew.contains("; for a pass each of them must be compared again"),
+            "{anew}"
+        );
         let said = said(&rules);
         assert!(said.starts_with("1,210 requests on 2 routes"), "{said}");
         for words in [

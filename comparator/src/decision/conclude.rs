@@ -49,10 +49,11 @@ impl Question<'_> {
     fn told(&self) -> Vec<String> {
         let mut told = known_differences::told(self.known, self.time);
         told.extend(standing::told(self.standing));
-        let carried = self.summary.into_iter().flat_map(|told| &told.carried);
-        told.extend(carried.map(|rules| carried::carried(rules, |time| time.to_string())));
+        let carried = self.summary.map_or(&[][..], |told| &told.carried);
+        told.extend(carried::carried(carried, |time| time.to_string()));
         told.extend(self.summary.and_then(standing::other_rules));
         told.extend(self.summary.into_iter().flat_map(standing::left_out));
+        told.extend(self.summary.and_then(standing::only_left_out));
         told
     }
 }
@@ -80,7 +81,7 @@ pub(super) fn conclude(
         );
         let mut reasons = vec![reason];
         // A name that is written wrong stays so however many requests come, so it is told with each outcome.
-        reasons.extend(never_received(routes, thresholds));
+        reasons.extend(never_received(question, routes));
         reasons.extend(question.doubts());
         reasons.extend(question.told());
         return (Outcome::Undecided, reasons);
@@ -98,7 +99,7 @@ pub(super) fn conclude(
     reasons.extend(latency::failed(question.latency));
     reasons.extend(question.news.and_then(known_differences::failed));
     if !reasons.is_empty() {
-        reasons.extend(never_received(routes, thresholds));
+        reasons.extend(never_received(question, routes));
         let decisions = routes.iter().map(|route| &route.decision);
         reasons.extend(sentences::never_asked_again(decisions));
         reasons.extend(sentences::candidate_failures(counts));
@@ -169,7 +170,7 @@ fn open(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>]) -
             rechecks,
         ));
     }
-    reasons.extend(never_received(routes, thresholds));
+    reasons.extend(never_received(question, routes));
     reasons.extend(begun_anew(question, routes));
     let required = routes.iter().filter(|route| route.decision.required);
     for (route, counts) in
@@ -280,7 +281,9 @@ fn begun_anew(question: &Question<'_>, routes: &[Judged<'_>]) -> Vec<String> {
 }
 
 /// Which required routes and operations were never received.
-fn never_received(routes: &[Judged<'_>], thresholds: &Thresholds) -> Vec<String> {
+fn never_received(question: &Question<'_>, routes: &[Judged<'_>]) -> Vec<String> {
+    let thresholds = question.thresholds;
+    let outside = question.summary.map_or(&[][..], |told| &told.only_left_out);
     let missing = routes
         .iter()
         .filter(|route| route.counts.is_none() && route.anew.is_none());
@@ -291,7 +294,10 @@ fn never_received(routes: &[Judged<'_>], thresholds: &Thresholds) -> Vec<String>
     };
     let mut reasons: Vec<String> = named
         .into_iter()
-        .map(|route| sentences::never_seen(&route.decision.route, seen()))
+        .map(|route| match &route.decision.route {
+            name if outside.contains(name) => sentences::left_out(name),
+            name => sentences::never_seen(name, seen()),
+        })
         .collect();
     let mut names: Vec<&str> = operations
         .into_iter()

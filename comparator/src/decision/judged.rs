@@ -5,7 +5,8 @@
 //!
 //! After a change of rules some routes keep their counts, and those that it touches start anew. All together would then
 //! rather show the routes that it left alone. So each route that starts anew must be proven on its own, and is open as long as
-//! nothing has come since.
+//! nothing has come since. If no route keeps comparisons, all together are what came since, and show no other routes: then each
+//! one that was compared before is required only as long as nothing of it is compared, because no count shows that it is missing.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -18,6 +19,7 @@ use parity_schemas::served::is_unserved;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
+use super::carried;
 use super::fields::{FieldsWanting, fields_wanting};
 use super::operations;
 use super::shares::{self, wrong};
@@ -85,6 +87,8 @@ struct Candidate<'a> {
     unserved: bool,
     is_operation: bool,
     anew: Option<&'a str>,
+    /// It is required only until something of it is compared.
+    once: bool,
 }
 
 impl<'a> Candidate<'a> {
@@ -94,6 +98,7 @@ impl<'a> Candidate<'a> {
         thresholds: &'a Thresholds,
     ) -> Vec<Self> {
         let anew = began_anew(carried);
+        let must_be_proven = carried::has_comparisons(carried);
         // Not all of them are named.
         let any_anew = carried
             .iter()
@@ -112,6 +117,10 @@ impl<'a> Candidate<'a> {
                 let is_operation = operations.contains(name);
                 let named = required.contains(name) || is_operation;
                 let unserved = !named && is_unserved(&route.counts);
+                let is_anew = anew.contains_key(name);
+                let is_missed = is_anew && route.counts.compared() == 0;
+                let by_all = thresholds.require_all_routes || (any_anew && must_be_proven);
+                let by_all = by_all && !unserved;
                 // Other routes may belong to the same operation.
                 let (counts, excused) = covered.remove(name).map_or_else(
                     || (Cow::Borrowed(&route.counts), noise.of(name)),
@@ -125,9 +134,8 @@ impl<'a> Candidate<'a> {
                         counts: route.counts.clone(),
                         excused: noise.of(name),
                     }),
-                    required: named
-                        || anew.contains_key(name)
-                        || ((thresholds.require_all_routes || any_anew) && !unserved),
+                    required: named || by_all || is_missed || (is_anew && must_be_proven),
+                    once: is_missed && !(named || by_all || must_be_proven),
                     unserved,
                     is_operation,
                     anew: None,
@@ -151,6 +159,8 @@ impl<'a> Candidate<'a> {
             .filter(|name| !known.contains(name) && told.insert(*name))
             .collect();
         all.extend(missing.into_iter().map(|name| {
+            let named = thresholds.required_routes.iter().any(|one| one == name);
+            let by_all = thresholds.require_all_routes || operations.contains(name);
             let covered = covered.remove(name);
             let excused = covered.as_ref().map(|(_, excused)| *excused);
             Self {
@@ -159,6 +169,7 @@ impl<'a> Candidate<'a> {
                 excused: excused.unwrap_or_default(),
                 own: None,
                 required: true,
+                once: !(named || by_all || must_be_proven),
                 unserved: false,
                 is_operation: operations.contains(name),
                 anew: gone
@@ -182,6 +193,9 @@ impl<'a> Candidate<'a> {
         decision.required = self.required;
         decision.unserved = self.unserved;
         decision.counts = self.own;
+        if self.once {
+            decision.needed = decision.needed.min(1);
+        }
         if self.unserved && decision.outcome == Outcome::Fail {
             decision.outcome = Outcome::Undecided;
         }
@@ -202,11 +216,11 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Routes whose count began anew, and why; of several changes by the latest. A path that is not served is none: that it is never
-/// asked for again says nothing.
+/// Routes whose count began anew, and why; of several changes by the latest. A path that is not served is none, and neither is one
+/// of which nothing was compared: that it is never asked for again says nothing.
 fn began_anew(carried: &[CarriedRules]) -> BTreeMap<&str, &str> {
     let each = carried.iter().rev().flat_map(|rules| &rules.anew);
-    each.filter(|anew| !anew.unserved)
+    each.filter(|anew| anew.is_missed())
         .map(|anew| (anew.route.as_str(), anew.why.as_str()))
         .collect()
 }

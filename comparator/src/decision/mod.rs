@@ -81,7 +81,7 @@ pub use not_asked::{not_asked, paused};
 pub use not_sent::operations_not_sent;
 pub use sentences::{excused as not_counted, never_asked_again};
 use spread::Spread;
-pub use standing::left_out;
+pub use standing::{left_out, only_left_out};
 pub use words::{number, plural};
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
@@ -277,6 +277,7 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         carried: evidence.carried.clone(),
         other_rules: evidence.other_rules.clone(),
         left_out: evidence.left_out.iter().cloned().map(written).collect(),
+        only_left_out: evidence.only_left_out.clone(),
     }
 }
 

@@ -42,6 +42,13 @@ pub(super) fn never_seen<'a>(name: &str, seen: impl Iterator<Item = &'a str>) ->
     format!("{name}: never seen, so nothing is known of it; {hint}")
 }
 
+/// The sentence for a required route that was received only in what is left out.
+pub(super) fn left_out(name: &str) -> String {
+    format!(
+        "{name}: required, and all that was compared of it is in what --since or --leave-out leaves out"
+    )
+}
+
 /// The sentence for operations of an API description that were never requested; `None` if all were.
 pub(super) fn never_exercised(names: &[&str], of: usize) -> Option<String> {
     (!names.is_empty()).then(|| {

@@ -6,6 +6,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
+use super::sentences::listed;
 use super::shares::wrong;
 use super::words::{number, percents};
 use crate::bounds::{self, Seen};
@@ -194,6 +195,19 @@ pub fn left_out(evidence: &EvidenceSummary) -> impl Iterator<Item = String> {
             number(left_out.received),
             number(left_out.differing),
             number(left_out.compared)
+        )
+    })
+}
+
+/// The sentence for routes of which what is left out has all that was compared; `None` if there are none.
+pub fn only_left_out(evidence: &EvidenceSummary) -> Option<String> {
+    let routes: Vec<&str> = evidence.only_left_out.iter().map(String::as_str).collect();
+    let they = if routes.len() == 1 { "it" } else { "them" };
+    (!routes.is_empty()).then(|| {
+        format!(
+            "nothing of {} is counted here: all that was compared of {they} is in what --since or --leave-out leaves out, so the \
+             decision says nothing of {they}",
+            listed(&routes, MAX_NAMED)
         )
     })
 }

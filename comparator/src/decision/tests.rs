@@ -45,6 +45,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         carried: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
+        only_left_out: Vec::new(),
         groups: Vec::new(),
         sets: Vec::new(),
         routes: routes

@@ -70,6 +70,7 @@ fn evidence(sets: &[(&[&str], u64)]) -> Evidence {
         carried: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
+        only_left_out: Vec::new(),
     }
 }
 

@@ -116,6 +116,7 @@ mod tests {
             carried: Vec::new(),
             other_rules: Vec::new(),
             left_out: Vec::new(),
+            only_left_out: Vec::new(),
         };
         groups(&evidence).is_empty()
     }

@@ -80,6 +80,36 @@ impl Action {
             _ => false,
         }
     }
+
+    /// Whether it makes every finding of this kind equal that is explained like this.
+    pub(crate) fn is_met_by(&self, kind: Kind, explanation: Explanation) -> bool {
+        self.accepts(kind, explanation) || self.scales(kind, explanation)
+    }
+
+    fn scales(&self, kind: Kind, explanation: Explanation) -> bool {
+        let Self::Scale(own) = self else {
+            return false;
+        };
+        let factor = factor_of(explanation);
+        let factor = factor.and_then(|text| Decimal::parse(text.as_bytes()));
+        matches!(kind, Kind::Value | Kind::Type) && factor.as_ref() == Some(own)
+    }
+}
+
+/// The factor of a `scale` rule for what is explained like this, as decimal text; `None` if there is no factor, or if it has no
+/// end as a decimal, as a sixtieth.
+pub fn factor_of(explanation: Explanation) -> Option<String> {
+    /// Places of the smallest of the usual factors, 1024⁻³.
+    const MAX_PLACES: u32 = 30;
+    let (factor, is_larger) = explanation.factor()?;
+    if is_larger {
+        return Some(factor.to_string());
+    }
+    (1..=MAX_PLACES).find_map(|places| {
+        let (one, factor) = (10_u128.pow(places), u128::from(factor));
+        let width = places as usize;
+        (one % factor == 0).then(|| format!("0.{:0width$}", one / factor))
+    })
 }
 
 /// Whether a value that is wrong may be explained like this.
@@ -209,5 +239,31 @@ impl std::fmt::Debug for Explanations {
             .collect();
         words.sort_unstable();
         f.debug_list().entries(words).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_is_exact_or_none() {
+        use Explanation as E;
+        for (explanation, factor) in [
+            (E::ScaledBy100, Some("100")),
+            (E::DividedBy10, Some("0.1")),
+            (E::DividedBy1000, Some("0.001")),
+            (E::DividedBy1024, Some("0.0009765625")),
+            (
+                E::DividedBy1073741824,
+                Some("0.000000000931322574615478515625"),
+            ),
+            (E::ScaledBy3600, Some("3600")),
+            (E::DividedBy60, None),
+            (E::DividedBy3600, None),
+            (E::Rounded, None),
+        ] {
+            assert_eq!(factor_of(explanation).as_deref(), factor, "{explanation}");
+        }
     }
 }

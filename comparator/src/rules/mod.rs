@@ -31,6 +31,7 @@ use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 
+pub use action::factor_of;
 pub(crate) use action::{Action, InText, Rename, is_rough};
 pub use compile::{NoDate, first_moment};
 pub use config::RuleConfig;

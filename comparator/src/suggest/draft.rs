@@ -5,7 +5,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 use sha2::{Digest, Sha256};
 
 use super::nature::Nature;
-use crate::rules::RuleConfig;
+use crate::rules::{RuleConfig, factor_of};
 
 /// Bytes of the hash in an id: enough to tell the rules of one file apart, short enough to be read out.
 const ID_HASH_BYTES: usize = 3;
@@ -35,19 +35,30 @@ impl Draft {
         }
     }
 
-    pub(super) fn config(&self, route: Option<&str>) -> RuleConfig {
+    /// The factor of a `scale` rule that says the same; `None` if there is none. Not between values of two types: that one of them
+    /// became a text is more than another unit.
+    pub(super) fn factor(&self) -> Option<String> {
+        let is_number = self.kind == Kind::Value && self.to.is_none();
+        let near = self.explanation.filter(|_| is_number);
+        near.and_then(factor_of)
+    }
+
+    /// `factor` if it is to be a `scale` rule.
+    pub(super) fn config(&self, route: Option<&str>, factor: Option<&str>) -> RuleConfig {
         let action = match (&self.to, self.explanation) {
             (Some(_), _) => "rename",
+            (None, Some(_)) if factor.is_some() => "scale",
             (None, Some(_)) => "accept",
             (None, None) => "unordered",
         };
-        let words = self.explanation.filter(|_| self.to.is_none());
+        let words = self.explanation.filter(|_| action == "accept");
         let words = words.map(|word| word.as_str().to_owned());
         let mut config = RuleConfig {
             route: route.map(str::to_owned),
             part: (self.part != Part::Body).then(|| self.part.to_string()),
             kind: words.as_ref().map(|_| self.kind.to_string()),
             explanations: words.into_iter().collect(),
+            factor: factor.map(str::to_owned),
             to: self.to.clone(),
             ..RuleConfig::new("", &self.path, action)
         };
@@ -84,7 +95,7 @@ impl Draft {
     }
 
     /// What a rule excuses from now on, and what that puts at risk.
-    pub(super) fn reach(&self, route: Option<&str>) -> String {
+    pub(super) fn reach(&self, route: Option<&str>, factor: Option<&str>) -> String {
         let path = &self.path;
         let place = match self.part {
             Part::Body => match (path.strip_prefix("/**"), path.as_str()) {
@@ -119,6 +130,15 @@ impl Draft {
             return format!(
                 "at {place}, {route}: that the candidate calls it {to} and nothing else, where the two values are equal; a value that \
                  differs stays a difference, under both names. At risk: {}",
+                self.nature().risk
+            );
+        }
+        if let Some(factor) = factor {
+            return format!(
+                "at {place}, {route}: a number of the candidate that is exactly {factor} times the legacy's, also one too short to be \
+                 told from chance, and one in a text; any other stays a difference. `accept` with {} would leave the short ones. At \
+                 risk: {}; and a number that was left in the former unit is equal, by either rule",
+                self.explanation.map_or("", Explanation::as_str),
                 self.nature().risk
             );
         }

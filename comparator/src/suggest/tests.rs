@@ -370,6 +370,147 @@ fn each_suggestion_excuses_what_it_covers_and_nothing_that_is_planted_there() {
     }
 }
 
+/// What differs by a factor, the rule that says so, the same in numbers too short to be told, and what is wrong at the same place.
+type Scaled = (
+    (&'static str, &'static str),
+    &'static str,
+    (&'static str, &'static str),
+    &'static [(&'static str, &'static str)],
+);
+
+const SCALED: [Scaled; 4] = [
+    (
+        ("19.99", "1999"),
+        "100",
+        ("5", "500"),
+        &[
+            ("19.99", "1998"),
+            ("19.99", "-1999"),
+            ("19.99", "199.9"),
+            ("19.99", "19990"),
+            ("19.99", "0.1999"),
+            ("5", "50"),
+            ("5", "501"),
+            ("0", "500"),
+            ("19.99", "null"),
+            ("19.99", "\"1999 EUR\""),
+        ],
+    ),
+    (
+        ("1999", "19.99"),
+        "0.01",
+        ("500", "5"),
+        &[("1999", "19.98"), ("1999", "199900"), ("500", "50")],
+    ),
+    (
+        ("12.5", "12500"),
+        "1000",
+        ("5", "5000"),
+        &[("12.5", "12501"), ("12.5", "12500000"), ("12.5", "0.0125")],
+    ),
+    (
+        ("12288", "12"),
+        "0.0009765625",
+        ("1024", "1"),
+        &[("12288", "12.288"), ("12288", "13"), ("1024", "1024000")],
+    ),
+];
+
+fn of_x(value: &str) -> String {
+    format!("{{\"x\":{value}}}")
+}
+
+#[test]
+fn a_constant_factor_becomes_a_scale_rule_by_which_every_other_number_is_still_found() {
+    for ((legacy, candidate), factor, (short, scaled), wrong) in SCALED {
+        let suggested = suggested(&seen_on(&["GET /a"], &of_x(legacy), &of_x(candidate)));
+        let [rule] = &suggested.rules[..] else {
+            panic!("{legacy} {candidate}: {suggested:?}");
+        };
+        let said = (rule.rule.action.as_str(), rule.rule.factor.as_deref());
+        assert_eq!(said, ("scale", Some(factor)), "{suggested:?}");
+        assert_eq!(
+            (rule.effect, rule.rule.explanations.len()),
+            (Effect::Lossy, 0)
+        );
+        assert!(
+            rule.reach.contains("any other stays a difference"),
+            "{rule:?}"
+        );
+        let rules = configs(&suggested);
+        let verdict = |route: &str, one: &str, other: &str| {
+            compare(&rules, route, &of_x(one), &of_x(other)).verdict
+        };
+        for (one, other) in [(legacy, candidate), (short, scaled)] {
+            assert!(
+                verdict("GET /a", one, other) == Verdict::Match,
+                "{one} {other}"
+            );
+            assert!(
+                verdict("GET /b", one, other) == Verdict::Mismatch,
+                "{one} {other}"
+            );
+        }
+        for (one, other) in wrong {
+            assert!(
+                verdict("GET /a", one, other) == Verdict::Mismatch,
+                "{one} {other}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_factor_stays_an_accept_where_scale_cannot_say_it_or_would_say_more() {
+    let of = |pairs: &[(&str, &str)]| {
+        let seen = pairs.iter();
+        let seen = seen.flat_map(|(one, two)| seen_on(&["GET /a"], &of_x(one), &of_x(two)));
+        let suggested = suggested(&seen.collect::<Vec<_>>());
+        let rules = suggested.rules.iter();
+        let mut said: Vec<String> = rules
+            .map(|one| {
+                let rule = &one.rule;
+                format!(
+                    "{} {}",
+                    rule.action,
+                    rule.kind.as_deref().unwrap_or_default()
+                )
+            })
+            .collect();
+        said.sort();
+        (said, configs(&suggested))
+    };
+    // A sixtieth has no end as a decimal.
+    let (said, rules) = of(&[("750", "12.5")]);
+    assert_eq!(said, ["accept value"]);
+    let wrong = compare(&rules, "GET /a", &of_x("750"), &of_x("12.6"));
+    assert!(wrong.verdict == Verdict::Mismatch);
+    // That some answers have a text is a difference of its own.
+    let (said, rules) = of(&[("19.99", "1999"), ("19.98", "\"1998\"")]);
+    assert_eq!(said, ["accept type", "accept value"]);
+    let text = compare(&rules[1..], "GET /a", &of_x("19.98"), &of_x("\"1998\""));
+    let number = compare(&rules[1..], "GET /a", &of_x("19.98"), &of_x("1998"));
+    assert!((text.verdict == Verdict::Mismatch) != (number.verdict == Verdict::Mismatch));
+}
+
+#[test]
+fn routes_on_which_nothing_else_differs_are_told() {
+    let both = r#"{"x":12.5,"y":1}"#;
+    let mut seen = seen_on(&["GET /prices"], r#"{"x":12.46}"#, r#"{"x":12.5}"#);
+    seen.extend(seen_on(&["GET /orders"], r#"{"x":12.46,"y":7}"#, both));
+    let suggested = suggested(&seen);
+    let alone: Vec<(Option<&str>, &[String])> = suggested
+        .rules
+        .iter()
+        .map(|one| (one.rule.route.as_deref(), &one.alone_on[..]))
+        .collect();
+    assert!(
+        alone.contains(&(Some("GET /prices"), &["GET /prices".to_owned()])),
+        "{alone:?}"
+    );
+    assert!(alone.contains(&(Some("GET /orders"), &[])), "{alone:?}");
+}
+
 #[test]
 fn what_nothing_explains_is_listed_and_never_suggested() {
     for (legacy, candidate) in [

@@ -146,6 +146,7 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
         carried: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
+        only_left_out: Vec::new(),
         routes: routes
             .map(|(route, requests, differing)| RouteEvidence {
                 route,

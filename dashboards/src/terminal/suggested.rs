@@ -2,6 +2,9 @@
 //!
 //! It quotes captured text, and goes into a file. So each line of a comment is visible text without a line break, and the rule
 //! itself is written by the code that writes TOML.
+//!
+//! A lossy rule may excuse a fault that is near in the same way, so whoever copies everything must not get it: it is a comment, too,
+//! until somebody has decided on it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -16,11 +19,14 @@ use crate::view::words::{grouped, plural, shown};
 
 /// Routes named of one rule; more are counted.
 const MAX_ROUTES: usize = 3;
+/// What to do with lossy rules.
+const HOW_TO_DECIDE: &str = "each is commented out: read what it would hide, and delete the # before its lines if that is meant. `--lossy ID` does so \
+    for one rule";
 /// Lines of groups without a rule; the groups of more are counted. The JSON document has all.
 const MAX_UNRULED: usize = 40;
 
-/// All of it.
-pub fn suggested(found: &Suggestions) -> String {
+/// All of it. Those lossy rules stand there as rules whose ids are `decided`.
+pub fn suggested(found: &Suggestions, decided: &[String]) -> String {
     let mut out = String::new();
     let rules = plural(found.rules.len() as u64, "rule", "rules");
     comment(
@@ -50,10 +56,18 @@ pub fn suggested(found: &Suggestions) -> String {
         if of_it.peek().is_some() {
             out.push('\n');
             comment(&mut out, &format!("--- {effect}: {} ---", effect.meaning()));
+            if *effect == Effect::Lossy {
+                comment(&mut out, HOW_TO_DECIDE);
+            }
         }
         for rule in of_it {
             out.push('\n');
-            out.push_str(&suggested_rule(rule));
+            out.push_str(&about(rule));
+            let is_open = *effect == Effect::Lossy && !decided.contains(&rule.rule.id);
+            let mark = if is_open { "#" } else { "" };
+            for line in as_toml(rule).lines() {
+                let _infallible = writeln!(out, "{mark}{line}");
+            }
         }
     }
     if !found.unruled.is_empty() {
@@ -105,8 +119,17 @@ fn place(part: Part, pattern: &str) -> String {
     }
 }
 
-/// One rule with its comment.
+/// One rule with its comment, to stand in a file.
 pub fn suggested_rule(suggested: &SuggestedRule) -> String {
+    about(suggested) + &as_toml(suggested)
+}
+
+fn as_toml(suggested: &SuggestedRule) -> String {
+    format!("[[rule]]\n{}", RuleConfig::from(&suggested.rule).to_toml())
+}
+
+/// What is said of a rule.
+fn about(suggested: &SuggestedRule) -> String {
     let mut out = String::new();
     let SuggestedRule {
         rule,
@@ -120,19 +143,9 @@ pub fn suggested_rule(suggested: &SuggestedRule) -> String {
         (least, most) if least == most => plural(*least, "mismatch", "mismatches"),
         (least, most) => format!("{} to {} mismatches", grouped(*least), grouped(*most)),
     };
-    let mut named: Vec<String> = routes
-        .iter()
-        .take(MAX_ROUTES)
-        .map(|route| shown(route))
-        .collect();
-    if routes.len() > MAX_ROUTES {
-        named.push(format!("{} more", routes.len() - MAX_ROUTES));
-    }
+    let (on, _) = named(routes);
     let groups = plural(suggested.fingerprints.len() as u64, "group", "groups");
-    comment(
-        &mut out,
-        &format!("covers: {covered} in {groups} on {}", named.join(", ")),
-    );
+    comment(&mut out, &format!("covers: {covered} in {groups} on {on}"));
     if let Some(example) = &suggested.example {
         let side = |value: &Option<String>| {
             value.as_deref().map_or("(absent)".to_owned(), |value| {
@@ -151,9 +164,22 @@ pub fn suggested_rule(suggested: &SuggestedRule) -> String {
             "other group differs",
             "other groups differ",
         );
+        let still = match &rule.factor {
+            Some(factor) => format!("still will unless it is exactly {factor} times"),
+            None => "still will".to_owned(),
+        };
         comment(
             &mut out,
-            &format!("exceptions: {others} there in another way, and still will"),
+            &format!("exceptions: {others} there in another way, and {still}"),
+        );
+    }
+    if *effect == Effect::Lossy && !suggested.alone_on.is_empty() {
+        let (named, it) = named(&suggested.alone_on);
+        comment(
+            &mut out,
+            &format!(
+                "would hide: nothing else differs on {named}, so if this is a fault, {it} would look right"
+            ),
         );
     }
     if suggested.noise_like > 0 {
@@ -172,9 +198,18 @@ pub fn suggested_rule(suggested: &SuggestedRule) -> String {
         &format!("excuses from now on, {}", suggested.reach),
     );
     comment(&mut out, &format!("{effect}: {}", effect.meaning()));
-    out.push_str("[[rule]]\n");
-    out.push_str(&RuleConfig::from(rule).to_toml());
     out
+}
+
+/// Some routes, and how they are called then.
+fn named(routes: &[String]) -> (String, &'static str) {
+    let named = routes.iter().take(MAX_ROUTES);
+    let mut named: Vec<String> = named.map(|route| shown(route)).collect();
+    if routes.len() > MAX_ROUTES {
+        named.push(format!("{} more", routes.len() - MAX_ROUTES));
+    }
+    let called = if routes.len() == 1 { "it" } else { "they" };
+    (named.join(", "), called)
 }
 
 /// Those that say the same of several routes together, in the order in which they come first.
@@ -241,7 +276,7 @@ mod tests {
             unruled,
             ..Suggestions::default()
         };
-        let text = suggested(&found);
+        let text = suggested(&found, &[]);
         let lines = text
             .lines()
             .skip_while(|line| !line.ends_with("for these:"));

@@ -81,9 +81,8 @@ impl Completeness<'_> {
 
     /// A line about each of the earlier rules of which something is counted.
     pub(crate) fn carried_lines(&self, moment: impl Fn(Timestamp) -> String) -> Vec<String> {
-        let carried = self.carried.iter();
-        carried
-            .map(|rules| sentence(&parity_comparator::decision::carried(rules, &moment)))
+        parity_comparator::decision::carried(self.carried, moment)
+            .map(|told| sentence(&told))
             .collect()
     }
 

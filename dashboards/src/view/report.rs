@@ -6,7 +6,8 @@ mod differing;
 use std::cmp::Reverse;
 
 use parity_comparator::decision::{
-    fields_left, left_out, never_asked_again, not_asked, not_counted, operations_not_sent, paused,
+    fields_left, left_out, never_asked_again, not_asked, not_counted, only_left_out,
+    operations_not_sent, paused,
 };
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};
@@ -127,6 +128,7 @@ impl<'a> ReportView<'a> {
             sentences.extend(not_asked(&self.report.counts));
         }
         sentences.extend(self.decision.evidence.iter().flat_map(left_out));
+        sentences.extend(self.decision.evidence.as_ref().and_then(only_left_out));
         sentences.extend(self.later());
         sentences.retain(|sentence| !told.contains(sentence));
         sentences

@@ -144,10 +144,13 @@ pub struct CarriedRules {
     pub from: Timestamp,
     /// End of the last one.
     pub to: Timestamp,
-    /// Routes whose counts are carried over.
+    /// Routes whose counts are carried over; none if all begin anew.
     pub routes: u64,
     /// Requests received on them.
     pub requests: u64,
+    /// Those of them that were compared. Absent in documents of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<u64>,
     /// Mismatches on them that became matches.
     pub matches: u64,
     /// Among these routes, those whose mismatches were decided again; a hundred at most.
@@ -168,12 +171,13 @@ impl CarriedRules {
     pub fn keep(
         &mut self,
         route: &str,
-        requests: u64,
+        counts: &Counts,
         matches: u64,
         fingerprints: &BTreeSet<String>,
     ) {
         self.routes += 1;
-        self.requests += requests;
+        self.requests += counts.received;
+        self.compared = Some(self.compared.unwrap_or(0) + counts.compared());
         self.matches += matches;
         if !fingerprints.is_empty() && self.decided_again.len() < MAX_NAMED {
             self.decided_again.push(DecidedAgain {
@@ -192,12 +196,19 @@ impl CarriedRules {
             route,
             why,
             unserved: is_unserved(counts),
+            never_compared: counts.compared() == 0,
         });
+    }
+
+    /// Whether comparisons are counted that were made under these rules.
+    pub fn has_comparisons(&self) -> bool {
+        self.compared
+            .map_or(self.routes > 0, |compared| compared > 0)
     }
 
     /// Keeps the names of a hundred of the routes that start anew: first those that must still come.
     pub fn name(&mut self, has_come: impl Fn(&str) -> bool) {
-        let is_settled = |anew: &StartedAnew| anew.unserved || has_come(&anew.route);
+        let is_settled = |anew: &StartedAnew| !anew.is_missed() || has_come(&anew.route);
         self.anew.sort_by_cached_key(|anew| is_settled(anew));
         self.anew.truncate(MAX_NAMED);
     }
@@ -233,6 +244,16 @@ pub struct StartedAnew {
     /// It was asked for a few times, and never got more than a client error: a path that is not served.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unserved: bool,
+    /// Nothing of it was compared: no verdict is lost, and that none comes says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_compared: bool,
+}
+
+impl StartedAnew {
+    /// Whether its evidence is missed until it comes again.
+    pub const fn is_missed(&self) -> bool {
+        !self.unserved && !self.never_compared
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
-use parity_schemas::evidence::carried::{CarriedRules, ExpiredRule, Fate, RouteCounted};
+use parity_schemas::evidence::carried::{CarriedRules, ExpiredRule, Fate, MAX_NAMED, RouteCounted};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::field_share::FieldShare;
 use parity_schemas::histogram::Histogram;
@@ -210,6 +210,8 @@ pub(super) struct Sums {
     pub(super) sets: SetSums,
     /// What was left out on demand.
     pub(super) left_out: Vec<LeftOut>,
+    /// Routes that were compared in it, or shortly before the begin that was asked for.
+    pub(super) outside: Vec<String>,
     /// What they have from earlier rules, the newest first.
     carried: Vec<CarriedRules>,
     /// Why there is nothing from other rules, by their hash.
@@ -346,7 +348,7 @@ impl Sums {
                 carried.begin_anew(counted.route, &counted.counts, why);
             } else {
                 let none = BTreeSet::new();
-                carried.keep(&counted.route, counted.counts.received, 0, &none);
+                carried.keep(&counted.route, &counted.counts, 0, &none);
             }
         }
         if carried.routes_anew > 0 {
@@ -358,13 +360,45 @@ impl Sums {
     fn take_carried(&mut self) -> Vec<CarriedRules> {
         let mut all = std::mem::take(&mut self.carried);
         for carried in &mut all {
-            carried.name(|route| self.routes.contains_key(route));
+            carried.name(|route| {
+                let sums = self.routes.get(route);
+                sums.is_some_and(|sums| sums.counts.compared() > 0)
+            });
         }
         all
     }
 
+    /// Routes that were compared outside, and not in what is counted.
+    fn take_only_left_out(&mut self) -> Vec<String> {
+        let is_compared = |route: &str| {
+            let sums = self.routes.get(route);
+            sums.is_some_and(|sums| sums.counts.compared() > 0)
+        };
+        let mut outside = std::mem::take(&mut self.outside);
+        outside.retain(|route| !is_compared(route));
+        outside.truncate(MAX_NAMED);
+        outside
+    }
+
+    /// Adds nothing of what `earlier` has, counted under the rules of this hash, and keeps which routes begin anew by that.
+    pub(super) fn begin_anew(&mut self, rules_hash: &str, earlier: &Self, why: String) {
+        if let Some(window) = earlier.window {
+            let mut carried = CarriedRules {
+                rules_hash: rules_hash.to_owned(),
+                from: window.from,
+                to: window.to,
+                ..CarriedRules::default()
+            };
+            for (route, sums) in &earlier.routes {
+                carried.begin_anew(route.clone(), &sums.counts, why.clone());
+            }
+            self.carried.push(carried);
+        }
+        self.not_carried.insert(rules_hash.to_owned(), why);
+    }
+
     /// Adds what `earlier`, counted under the rules of this hash, has of the routes that do not start anew. If all do,
-    /// nothing is added.
+    /// nothing is added but that.
     pub(super) fn carry(
         &mut self,
         rules_hash: &str,
@@ -391,7 +425,7 @@ impl Sums {
                 Fate::Excused(excused) => excused,
             };
             let matches = counted.excuse(&excused);
-            carried.keep(&counted.route, counted.counts.received, matches, &excused);
+            carried.keep(&counted.route, &counted.counts, matches, &excused);
             let sums = self.routes.entry(counted.route.clone()).or_default();
             sums.add(earlier.routes.remove(&counted.route).unwrap_or_default());
             // Of these counts some may have been decided again.
@@ -404,11 +438,12 @@ impl Sums {
                 .carry(&counted.route, &mut earlier.groups, still);
         }
         if carried.routes == 0 {
-            let why = carried.anew.into_iter().next();
+            let why = carried.anew.first();
             let why = why.map_or_else(String::new, |first| {
                 format!("{}: {}", first.route, first.why)
             });
             self.not_carried.insert(rules_hash.to_owned(), why);
+            self.carried.push(carried);
             return;
         }
         // The window stays that of the present rules: a decision may demand a duration, and not all routes have more.
@@ -430,7 +465,7 @@ impl Sums {
         let mut others = others::by_rules(&runs_seen.others, identity);
         others.retain(|other| {
             let mut carried = self.carried.iter();
-            !carried.any(|carried| carried.rules_hash == other.rules_hash)
+            !carried.any(|carried| carried.routes > 0 && carried.rules_hash == other.rules_hash)
         });
         for other in &mut others {
             other.why = self.not_carried.get(&other.rules_hash).cloned();
@@ -466,6 +501,7 @@ impl Sums {
     ) -> Option<Evidence> {
         let other_rules = self.other_rules(&runs_seen, &identity);
         let carried = self.take_carried();
+        let only_left_out = self.take_only_left_out();
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
@@ -484,6 +520,7 @@ impl Sums {
             groups: self.groups.into_evidence(self.window),
             sets: self.sets.into_evidence(),
             left_out: self.left_out,
+            only_left_out,
         })
     }
 
@@ -506,6 +543,7 @@ impl Sums {
         }
         let other_rules = self.other_rules(&runs_seen, &identity);
         let carried = self.take_carried();
+        let only_left_out = self.take_only_left_out();
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(self.window, example)?;
@@ -532,6 +570,7 @@ impl Sums {
             carried,
             other_rules,
             left_out: self.left_out,
+            only_left_out,
             compared: counts.compared(),
             differing: counts.differing(),
             distinct_targets: targets.distinct(),

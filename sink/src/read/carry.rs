@@ -21,6 +21,9 @@ use crate::error::StoreError;
 /// rules more often than this wants to see where they lead, and not yet to decide.
 const MAX_EARLIER: usize = 8;
 
+/// Why nothing is counted of other rules if that is asked for.
+const STRICT: &str = "--strict-rules counts nothing of them";
+
 /// What a store reads of one identity.
 pub(super) struct Read {
     pub(super) sums: Sums,
@@ -76,9 +79,6 @@ pub(super) fn carry_over(
             expired.left
         }
     };
-    if selection.strict_rules {
-        return Ok(());
-    }
     for (place, other) in earlier.into_iter().enumerate() {
         let hash = other.rules_hash;
         if place >= MAX_EARLIER {
@@ -90,24 +90,22 @@ pub(super) fn carry_over(
             rules_hash: hash.clone(),
             ..identity.clone()
         };
-        if let Some(why) = goes_on(&of, selection, runs_seen) {
-            sums.not_carried.insert(hash, why);
-            continue;
-        }
+        let open = selection
+            .strict_rules
+            .then(|| STRICT.to_owned())
+            .or_else(|| goes_on(&of, selection, runs_seen));
         let mut read = store.counted(&of, selection)?;
         if !with_latency {
             read.sums.forget_latency();
         }
-        if let Some(why) = is_incomplete(&read) {
-            sums.not_carried.insert(hash, why);
+        if let Some(why) = open.or_else(|| is_incomplete(&read)) {
+            sums.begin_anew(&hash, &read.sums, why);
             continue;
         }
         let counted = read.sums.counted();
         match (redecide.fates)(&rules(&hash)?, &now, &counted) {
             Ok(fates) => sums.carry(&hash, read.sums, counted, fates),
-            Err(why) => {
-                sums.not_carried.insert(hash, why);
-            }
+            Err(why) => sums.begin_anew(&hash, &read.sums, why),
         }
     }
     Ok(())

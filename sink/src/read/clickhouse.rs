@@ -20,7 +20,7 @@ mod watermarks;
 use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
-use parity_schemas::evidence::{Evidence, LeftOutSpan};
+use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -151,7 +151,30 @@ impl ClickHouseReader {
 }
 
 impl ClickHouseReader {
-    /// Which migrations and versions the store holds.
+    /// Routes of which something was compared in the times that a selection leaves out, under any rules.
+    fn routes_outside(
+        &self,
+        identity: &Identity,
+        selection: &Selection,
+    ) -> Result<Vec<String>, StoreError> {
+        let outside: Vec<String> = selection.outside().into_iter().map(of_window).collect();
+        if outside.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "SELECT DISTINCT toString(t.route) AS name FROM tallies AS t WHERE t.migration = ? AND t.legacy_version = ? \
+             AND t.candidate_version = ? AND ({}) AND t.`match` + t.mismatch > 0 ORDER BY name",
+            outside.join(" OR ")
+        );
+        let question = self.server.client().query(&sql);
+        let question = question
+            .bind(&identity.migration)
+            .bind(&identity.legacy_version)
+            .bind(&identity.candidate_version);
+        let rows = self.ask::<NameRow>(question)?;
+        Ok(rows.into_iter().map(|row| row.name).collect())
+    }
+
     fn read_evidence(
         &self,
         selection: &Selection,
@@ -174,6 +197,7 @@ impl ClickHouseReader {
                 &runs_seen,
             )?;
         }
+        sums.outside = self.routes_outside(&identity, selection)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
@@ -213,6 +237,7 @@ impl ClickHouseReader {
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
         }
+        sums.outside = self.routes_outside(&identity, selection)?;
         sums.into_report(identity, runs_seen, |id| Ok(examples.get(&id).cloned()))
             .map(Found::from)
     }
@@ -315,7 +340,10 @@ impl RecordReader for ClickHouseReader {
 
 /// The condition that an interval is one of those that a span touches.
 fn touched(span: &LeftOutSpan) -> String {
-    let minutes = span.minutes();
+    of_window(span.minutes())
+}
+
+fn of_window(window: Window) -> String {
     let time = |time: Timestamp| {
         format!(
             "fromUnixTimestamp64Micro(toInt64({}), 'UTC')",
@@ -324,8 +352,8 @@ fn touched(span: &LeftOutSpan) -> String {
     };
     format!(
         "(t.interval_start >= {} AND t.interval_start < {})",
-        time(minutes.from),
-        time(minutes.to)
+        time(window.from),
+        time(window.to)
     )
 }
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
-use parity_schemas::evidence::{Evidence, LeftOutSpan};
+use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -76,6 +76,7 @@ impl RecordReader for SqliteReader {
                 &runs_seen,
             )?;
         }
+        sums.outside = self.routes_outside(&identity, selection)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
@@ -103,6 +104,7 @@ impl RecordReader for SqliteReader {
                 &runs_seen,
             )?;
         }
+        sums.outside = self.routes_outside(&identity, selection)?;
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
     }
@@ -321,6 +323,31 @@ impl SqliteReader {
         Ok(sums)
     }
 
+    /// Routes of which something was compared in the times that a selection leaves out, under any rules.
+    fn routes_outside(
+        &self,
+        identity: &Identity,
+        selection: &Selection,
+    ) -> Result<Vec<String>, StoreError> {
+        let outside: Vec<String> = selection.outside().into_iter().map(of_window).collect();
+        if outside.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "SELECT DISTINCT route FROM tallies WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
+             AND ({}) AND \"match\" + mismatch > 0 ORDER BY route",
+            outside.join(" OR ")
+        );
+        let values = [
+            &identity.migration,
+            &identity.legacy_version,
+            &identity.candidate_version,
+        ];
+        self.rows(&sql, values, "tallies", |row| {
+            Ok(row.text(0, "route")?.to_owned())
+        })
+    }
+
     /// Calls `each` with every row of a query on the counts of an identity.
     fn each(
         &self,
@@ -388,11 +415,14 @@ impl SqliteReader {
 
 /// The condition that an interval is one of those that a span touches.
 fn within(span: &LeftOutSpan) -> String {
-    let minutes = span.minutes();
+    of_window(span.minutes())
+}
+
+fn of_window(window: Window) -> String {
     format!(
         "(interval_start >= {} AND interval_start < {})",
-        minutes.from.as_micros(),
-        minutes.to.as_micros()
+        window.from.as_micros(),
+        window.to.as_micros()
     )
 }
 

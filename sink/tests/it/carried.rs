@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use parity_schemas::evidence::Evidence;
 use parity_schemas::evidence::carried::{
     Expired, ExpiredRule, Fate, Redecide, RouteCounted, RulesCounted,
 };
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::{GroupSummary, RecheckSummary};
 use parity_schemas::record::{MismatchClass, Record};
@@ -299,13 +299,19 @@ fn what_still_holds_is_added_to_the_unit_and_the_rest_is_named() {
             ..Selection::default()
         };
         let (strict, _) = read(store, &strict);
-        assert_eq!((strict.total().received, strict.carried.len()), (3, 0));
+        assert_eq!(strict.total().received, 3);
+        // Nothing is kept, and what is missed by that is told.
+        let [anew] = &strict.carried[..] else {
+            panic!("{:?}", strict.carried);
+        };
+        assert_eq!((anew.routes, anew.routes_anew, anew.compared), (0, 3, None));
         assert_eq!(strict.other_rules.len(), 1);
         let late = Selection {
             since: Some(at(60)),
             ..Selection::default()
         };
-        assert_eq!(read(store, &late).0.total().received, 3);
+        let (late, _) = read(store, &late);
+        assert_eq!((late.total().received, late.only_left_out.len()), (3, 0));
     });
 }
 
@@ -328,7 +334,14 @@ fn what_is_not_complete_or_not_known_is_not_added_and_that_is_told() {
         // Reloaded, and nothing was received since.
         fill(store, &run("new", [80, 90], false, |_| {}));
         let (evidence, _) = read(store, &Selection::default());
-        assert_eq!((evidence.total().received, evidence.carried.len()), (0, 0));
+        assert_eq!(evidence.total().received, 0);
+        // Which routes begin anew is told of all that has counts.
+        let anew: Vec<_> = evidence
+            .carried
+            .iter()
+            .map(|rules| (&*rules.rules_hash, rules.routes, rules.anew.len()))
+            .collect();
+        assert_eq!(anew, [("anew", 0, 1), ("unknown", 0, 1), ("killed", 0, 1)]);
         let why: Vec<_> = evidence
             .other_rules
             .iter()
@@ -352,7 +365,8 @@ fn what_is_not_complete_or_not_known_is_not_added_and_that_is_told() {
         // What was killed is over before this; what holds is counted though nothing was received under the new rules.
         fill(store, &run("old", [72, 78], true, kept));
         let (evidence, report) = read(store, &Selection::default());
-        assert_eq!((evidence.total().received, evidence.carried.len()), (1, 1));
+        let kept = evidence.carried.iter().filter(|rules| rules.routes > 0);
+        assert_eq!((evidence.total().received, kept.count()), (1, 1));
         assert_eq!(evidence.window.from, at(78));
         assert!(report.window.is_some());
     });
@@ -413,5 +427,48 @@ fn what_was_counted_with_a_rule_that_has_expired_since_is_taken_out() {
         };
         let (strict, _) = read(store, &strict);
         assert_eq!((strict.total().received, strict.carried.len()), (2, 1));
+    });
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn routes_are_named_of_which_only_what_is_left_out_has_comparisons() {
+    stores(|store| {
+        let of = |routes: &'static [&'static str]| {
+            move |recorder: &OutcomeRecorder| {
+                for route in routes {
+                    matched(recorder, &Route::new(*route));
+                }
+            }
+        };
+        fill(store, &run("old", [0, 30], true, of(&["GET /older"])));
+        fill(
+            store,
+            &run("new", [60, 90], true, of(&["GET /gone", "GET /kept"])),
+        );
+        fill(store, &run("new", [120, 150], false, of(&["GET /kept"])));
+        let span = LeftOutSpan {
+            from: at(60),
+            to: at(120),
+            reason: "a plan".to_owned(),
+        };
+        for (since, left_out, named) in [
+            (None, vec![], &[][..]),
+            (Some(60), vec![], &["GET /older"]),
+            (Some(120), vec![], &["GET /gone", "GET /older"]),
+            (None, vec![span.clone()], &["GET /gone"]),
+            (Some(60), vec![span], &["GET /gone", "GET /older"]),
+        ] {
+            let (evidence, report) = read(
+                store,
+                &Selection {
+                    since: since.map(at),
+                    left_out,
+                    ..Selection::default()
+                },
+            );
+            assert_eq!(evidence.only_left_out, named, "{since:?}");
+            assert_eq!(report.only_left_out, named, "{since:?}");
+        }
     });
 }

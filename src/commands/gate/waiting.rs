@@ -150,6 +150,7 @@ mod tests {
             carried: Vec::new(),
             other_rules: Vec::new(),
             left_out: Vec::new(),
+            only_left_out: Vec::new(),
         };
         let mut decision = decide(
             "default",

@@ -28,7 +28,7 @@ pub(super) struct Added {
 }
 
 /// Adds those of the rules whose ids the file does not have.
-pub(super) fn add(file: &Path, rules: &[SuggestedRule]) -> Result<Added> {
+pub(super) fn add(file: &Path, rules: &[&SuggestedRule]) -> Result<Added> {
     // A link stays a link: what it leads to is replaced.
     let file = fs::canonicalize(file).with_context(|| {
         let file = file.display();
@@ -41,6 +41,7 @@ pub(super) fn add(file: &Path, rules: &[SuggestedRule]) -> Result<Added> {
     let known = ids(&before).with_context(|| format!("cannot add to {}", file.display()))?;
     let new: Vec<&SuggestedRule> = rules
         .iter()
+        .copied()
         .filter(|one| !known.contains(&one.rule.id))
         .collect();
     let added = Added {

@@ -9,7 +9,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use parity_dashboards::terminal::{self, plural};
 use parity_dashboards::view;
-use parity_schemas::suggested::Suggestions;
+use parity_schemas::spelling;
+use parity_schemas::suggested::{Effect, SuggestedRule, Suggestions};
 use parity_schemas::visible::visible;
 
 use super::adding::{Added, add};
@@ -32,13 +33,14 @@ pub(super) fn run(args: &SuggestArgs) -> Result<ExitCode> {
         terminal::note(&visible(&absent.sentence));
     }
     let found = view::suggested(&reader, &decided, &expiry()?)?;
+    are_suggested(&args.lossy, &found)?;
     if args.write {
         write(args, &found)?;
     }
     match args.output {
         OutputFormat::Json => terminal::print_json(&found)?,
         OutputFormat::Text if args.write => {}
-        OutputFormat::Text => terminal::print(&terminal::suggested(&found))?,
+        OutputFormat::Text => terminal::print(&terminal::suggested(&found, &args.lossy))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -48,11 +50,30 @@ fn expiry() -> Result<String> {
     Ok(today.checked_add(EXPIRES_AFTER_DAYS.days())?.to_string())
 }
 
-/// Adds the rules to the file that the command reads its settings from, and says what was done.
+/// A decision on a rule that is not there is a slip, or one on other evidence.
+fn are_suggested(ids: &[String], found: &Suggestions) -> Result<()> {
+    let known: Vec<&str> = found.rules.iter().map(|one| &*one.rule.id).collect();
+    let Some(unknown) = ids.iter().find(|id| !known.contains(&id.as_str())) else {
+        return Ok(());
+    };
+    let unknown = visible(unknown);
+    match spelling::nearest(&unknown, known.iter().copied()) {
+        Some(meant) => bail!("no rule `{unknown}` is suggested; did you mean `{meant}`?"),
+        None => bail!(
+            "no rule `{unknown}` is suggested; `parity rules suggest` lists those that are, each with its id"
+        ),
+    }
+}
+
+/// Adds the rules to the file that the command reads its settings from, and says what was done. Lossy ones only if they are named:
+/// one of them may excuse a fault.
 fn write(args: &SuggestArgs, found: &Suggestions) -> Result<()> {
     let file = args.store.file.config.clone();
     let file = file.unwrap_or_else(|| DEFAULT_FILE.into());
-    let Added { added, kept } = add(&file, &found.rules)?;
+    let is_decided =
+        |one: &&SuggestedRule| one.effect == Effect::Harmless || args.lossy.contains(&one.rule.id);
+    let decided: Vec<&SuggestedRule> = found.rules.iter().filter(is_decided).collect();
+    let Added { added, kept } = add(&file, &decided)?;
     let mut told = vec![match added {
         0 => "nothing to add".to_owned(),
         _ => format!("{} added", plural(added, "rule", "rules")),
@@ -60,6 +81,16 @@ fn write(args: &SuggestArgs, found: &Suggestions) -> Result<()> {
     if kept > 0 {
         let kept = plural(kept, "rule stays as it is", "rules stay as they are");
         told.push(format!("{kept}: their ids are there already"));
+    }
+    let open = (found.rules.len() - decided.len()) as u64;
+    if open > 0 {
+        let (rules, need) = match open {
+            1 => ("rule", "needs"),
+            _ => ("rules", "need"),
+        };
+        told.push(format!(
+            "{open} lossy {rules} {need} a decision: without --write it is listed what each would hide, and --lossy ID adds one"
+        ));
     }
     if !found.unruled.is_empty() {
         let left = plural(found.unruled.len() as u64, "group gets", "groups get");

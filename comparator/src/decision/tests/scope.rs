@@ -280,6 +280,7 @@ fn routes_that_start_anew_after_a_rule_edit_must_be_proven_on_their_own() {
         ..StartedAnew::default()
     };
     let carried = CarriedRules {
+        routes: 1,
         routes_anew: 1,
         anew: vec![anew("GET /b")],
         ..CarriedRules::default()
@@ -417,6 +418,7 @@ fn begun_anew(unserved: bool) -> Evidence {
             route: "GET /b".to_owned(),
             why: "`x` was removed".to_owned(),
             unserved,
+            never_compared: false,
         }],
         ..CarriedRules::default()
     }];
@@ -519,5 +521,137 @@ fn a_path_that_nobody_served_is_not_waited_for_and_more_than_are_named_are() {
     assert_eq!(
         decided_on(&evidence, &Thresholds::default()).outcome,
         Outcome::Pass
+    );
+}
+
+/// Evidence of which nothing was carried over: all that there is of `GET /a` came since.
+fn all_begun_anew(of_b: StartedAnew) -> Evidence {
+    let mut evidence = begun_anew(false);
+    let why = of_b.why.clone();
+    let of_a = StartedAnew {
+        route: "GET /a".to_owned(),
+        why,
+        ..StartedAnew::default()
+    };
+    evidence.carried = vec![CarriedRules {
+        routes_anew: 2,
+        requests_anew: 100_100,
+        anew: vec![of_b, of_a],
+        ..CarriedRules::default()
+    }];
+    evidence
+}
+
+#[test]
+fn when_all_counts_began_anew_a_route_is_missed_until_something_of_it_is_compared() {
+    let of_b = || StartedAnew {
+        route: "GET /b".to_owned(),
+        why: "`x` was removed".to_owned(),
+        ..StartedAnew::default()
+    };
+    let with = |counts: Option<Counts>| {
+        let mut evidence = all_begun_anew(of_b());
+        evidence.routes.extend(counts.map(|counts| RouteEvidence {
+            route: "GET /b".to_owned(),
+            counts,
+            ..RouteEvidence::default()
+        }));
+        evidence
+    };
+    let of_b_in = |decision: &Decision| {
+        let found = decision.routes.iter().find(|one| one.route == "GET /b");
+        found.map(|route| (route.required, route.needed))
+    };
+    let missed = decided_on(&with(None), &Thresholds::default());
+    assert_eq!(missed.outcome, Outcome::Undecided, "{:?}", missed.reasons);
+    assert_eq!(
+        missed.reasons[0],
+        "GET /b: no request since its count began anew (`x` was removed); one that is compared would do. If it is not served any \
+         more, decide with --since on what came later"
+    );
+    assert_eq!(of_b_in(&missed), Some((true, 1)));
+    // It came, and nothing of it was compared.
+    let dropped = counts(0, 0, &[(Reason::QueueFull, 1)]);
+    let dropped = decided_on(&with(Some(dropped)), &Thresholds::default());
+    assert_eq!(dropped.outcome, Outcome::Undecided, "{:?}", dropped.reasons);
+    // One is enough, as it would have been before, unless the route is required by name.
+    let once = with(Some(counts(1, 0, &[])));
+    let decision = decided_on(&once, &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Pass, "{:?}", decision.reasons);
+    assert_eq!(of_b_in(&decision).map(|one| one.0), Some(false));
+    assert!(
+        decision.headline.contains("GET /b"),
+        "{}",
+        decision.headline
+    );
+    let named = Thresholds {
+        required_routes: vec!["GET /b".to_owned()],
+        ..Thresholds::default()
+    };
+    assert_eq!(decided_on(&once, &named).outcome, Outcome::Undecided);
+    assert_eq!(
+        of_b_in(&decided_on(&with(None), &named)),
+        Some((true, 3_787))
+    );
+    // Where other routes keep comparisons, they would hide it.
+    let mut hidden = once;
+    hidden.carried[0].routes = 1;
+    hidden.carried[0].compared = Some(1);
+    assert_eq!(
+        decided_on(&hidden, &Thresholds::default()).outcome,
+        Outcome::Undecided
+    );
+    // What is kept of a route that is never compared hides nothing.
+    hidden.carried[0].compared = Some(0);
+    assert_eq!(
+        decided_on(&hidden, &Thresholds::default()).outcome,
+        Outcome::Pass
+    );
+}
+
+#[test]
+fn what_was_never_compared_is_not_missed_when_counts_begin_anew() {
+    for of_b in [
+        StartedAnew {
+            unserved: true,
+            ..StartedAnew::default()
+        },
+        StartedAnew {
+            never_compared: true,
+            ..StartedAnew::default()
+        },
+    ] {
+        let of_b = StartedAnew {
+            route: "POST /b".to_owned(),
+            ..of_b
+        };
+        let decision = decided_on(&all_begun_anew(of_b), &Thresholds::default());
+        assert_eq!(decision.outcome, Outcome::Pass, "{:?}", decision.reasons);
+    }
+}
+
+#[test]
+fn a_route_of_which_only_what_is_left_out_has_comparisons_is_named() {
+    let mut evidence = evidence(vec![("GET /a", counts(100_000, 0, &[]))]);
+    evidence.only_left_out = vec!["GET /b".to_owned()];
+    let told = "nothing of GET /b is counted here: all that was compared of it is in what --since or --leave-out leaves out, so the \
+                decision says nothing of it";
+    let pass = decided_on(&evidence, &Thresholds::default());
+    assert_eq!(pass.outcome, Outcome::Pass);
+    assert!(
+        pass.reasons.iter().any(|one| one == told),
+        "{:?}",
+        pass.reasons
+    );
+    let required = Thresholds {
+        required_routes: vec!["GET /b".to_owned()],
+        ..Thresholds::default()
+    };
+    let open = decided_on(&evidence, &required);
+    assert_eq!(open.outcome, Outcome::Undecided);
+    assert!(
+        open.reasons[0].starts_with("GET /b: required, and all that was compared"),
+        "{:?}",
+        open.reasons
     );
 }

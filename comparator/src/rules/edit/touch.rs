@@ -27,7 +27,7 @@ impl Rule {
             (Part::Body, Action::Ignore) => {
                 Place::of(&group.pattern, named).is_within(&self.pattern)
             }
-            (Part::Body, Action::Accept(..)) => {
+            (Part::Body, Action::Accept(..) | Action::Scale(_)) => {
                 let place = Place::of(&group.pattern, named);
                 let can_be_accepted = match group.kind {
                     // What differs in the whole body may be text, or bytes, of which not all is ever accepted.
@@ -38,7 +38,7 @@ impl Rule {
                 };
                 let near = group.explanation;
                 can_be_accepted
-                    && near.is_some_and(|near| self.action.accepts(group.kind, near))
+                    && near.is_some_and(|near| self.action.is_met_by(group.kind, near))
                     && place.is_surely(&self.pattern)
             }
             _ => false,
@@ -194,11 +194,11 @@ impl Rule {
             return false;
         }
         match (self.part, &self.action) {
-            (Part::Header | Part::Trailer, Action::Accept(..)) => {
+            (Part::Header | Part::Trailer, Action::Accept(..) | Action::Scale(_)) => {
                 let near = group.explanation;
                 group.kind == Kind::Value
                     && self.pattern.covers_header(&group.pattern)
-                    && near.is_some_and(|near| self.action.accepts(Kind::Value, near))
+                    && near.is_some_and(|near| self.action.is_met_by(Kind::Value, near))
             }
             (Part::Body, Action::Unordered) => {
                 group.kind == Kind::Order

@@ -48,6 +48,7 @@ pub(super) fn evidence(mirror: &Mirror, former: Option<&Former>, until: Timestam
         carried,
         other_rules: Vec::new(),
         left_out: Vec::new(),
+        only_left_out: Vec::new(),
     }
 }
 
@@ -122,7 +123,7 @@ impl Sums {
                 Fate::Excused(excused) => excused,
             };
             let matches = counted.excuse(&excused);
-            carried.keep(&counted.route, counted.counts.received, matches, &excused);
+            carried.keep(&counted.route, &counted.counts, matches, &excused);
             let route = RouteEvidence {
                 counts: counted.counts,
                 ..was.route()

@@ -1,6 +1,7 @@
 //! Reports in one line an entry, and what is listed of them.
 
 mod causes;
+mod many;
 
 use parity_schemas::evidence::{Decision, SetEvidence, Thresholds, Window};
 use parity_schemas::noise::{Excused, NoiseGroup};

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use parity_comparator::rules::factor_of;
 use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{ClassCounts, add_counts};
@@ -129,6 +130,8 @@ pub(crate) struct Cause<'a> {
     report: &'a CauseReport,
     /// Its groups, the most frequent first.
     pub(crate) members: Vec<Member<'a>>,
+    /// What is special about the requests of all of them.
+    shared: Vec<&'a SpecialAttribute>,
 }
 
 /// What the groups of a cause share.
@@ -149,6 +152,24 @@ pub(crate) struct Member<'a> {
     pub(crate) difference: Difference<'a>,
     /// Its mismatches by class.
     classes: &'a ClassCounts,
+}
+
+/// What is special about the requests of all of some groups, as the first one has it. Asked once for a cause: to ask it for each of
+/// its groups would take as long as the square of their number.
+fn shared<'a>(members: &[Member<'a>]) -> Vec<&'a SpecialAttribute> {
+    let Some(first) = members.first() else {
+        return Vec::new();
+    };
+    let first = first.group.special.iter();
+    let is_of_all = |one: &&SpecialAttribute| {
+        let mut members = members.iter();
+        members.all(|member| member.group.special.iter().any(|other| is_same(other, one)))
+    };
+    first.filter(is_of_all).collect()
+}
+
+fn is_same(one: &SpecialAttribute, other: &SpecialAttribute) -> bool {
+    one.attribute == other.attribute && one.value == other.value && one.is_absent == other.is_absent
 }
 
 /// Groups of a cause that are told for what is special about them although they are not listed, or a whole report would be.
@@ -173,10 +194,12 @@ impl<'a> Cause<'a> {
             (None, Some((part, path))) => CauseName::Place(Place { part, path }, report.kind?),
             (None, None) => CauseName::Explanation(report.explanation?, report.kind?),
         };
+        let shared = shared(&members);
         Some(Self {
             name,
             report,
             members,
+            shared,
         })
     }
 
@@ -203,27 +226,14 @@ impl<'a> Cause<'a> {
 
     /// What is special about the requests of all of its groups, in words. The shares are those of the most frequent one.
     pub(crate) fn special(&self) -> Option<String> {
-        let shared = self.members.first()?.group.special.iter();
-        let shared = shared.filter(|one| self.is_of_all(one));
+        let shared = self.shared.iter().copied();
         special(&shared.cloned().collect::<Vec<_>>())
-    }
-
-    /// Whether all groups have it. What the first one has not, they do not: so not all are looked at for each of them.
-    fn is_of_all(&self, one: &SpecialAttribute) -> bool {
-        let has = |member: &Member<'_>| {
-            let mut all = member.group.special.iter();
-            all.any(|other| {
-                other.attribute == one.attribute
-                    && other.value == one.value
-                    && other.is_absent == one.is_absent
-            })
-        };
-        self.members.first().is_some_and(has) && self.members.iter().all(has)
     }
 
     fn own<'m>(&self, member: &'m Member<'_>) -> Vec<&'m SpecialAttribute> {
         let all = member.group.special.iter();
-        all.filter(|one| !self.is_of_all(one)).collect()
+        let is_shared = |one: &SpecialAttribute| self.shared.iter().any(|of| is_same(of, one));
+        all.filter(|one| !is_shared(one)).collect()
     }
 
     /// What is special about the requests of one of its groups besides that, in words.
@@ -399,6 +409,11 @@ fn hint(explanation: Explanation) -> String {
     if matches!(explanation, Explanation::Renamed | Explanation::OtherName) {
         return "What is meant to have another name: a [[rule]] with action = \"rename\" and the new name in `to` (`parity rules suggest`)"
             .to_owned();
+    }
+    if let Some(factor) = factor_of(explanation) {
+        return format!(
+            "What is meant to be in another unit: a [[rule]] with action = \"scale\" and factor = \"{factor}\" (`parity rules suggest`)"
+        );
     }
     format!(
         "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = [\"{explanation}\"], or a \

@@ -134,6 +134,30 @@ fn what_a_new_rule_excuses_as_a_whole_becomes_a_match_and_a_part_of_it_starts_an
             "{rule:?}: {said}"
         );
     }
+    let cents = || {
+        let near = Some(Explanation::ScaledBy100);
+        group("cents", "/items/*/price", Kind::Value, near)
+    };
+    let scaled = |path: &str, factor: &str| RuleConfig {
+        factor: Some(factor.to_owned()),
+        ..config(path, "scale")
+    };
+    for (rule, expected) in [
+        (scaled("/items/*/price", "100"), "cents"),
+        (scaled("/items/*/price", "100.0"), "cents"),
+        (scaled("/items/*/name", "100"), "may excuse a part"),
+        (scaled("/items/*/price", "0.01"), "may excuse a part"),
+        (scaled("/items/*/price", "10"), "may excuse a part"),
+        (scaled("/items/0/price", "100"), "may excuse a part"),
+        (scaled("/total", "100"), "untouched"),
+    ] {
+        let said = said(
+            &[],
+            std::slice::from_ref(&rule),
+            &counted(vec![cents(), name()], &[]),
+        );
+        assert!(said.contains(expected), "{rule:?}: {said}");
+    }
     // Elements are told as missing by all that is in them.
     let missing = counted(vec![group("missing", "/items/*", Kind::Missing, None)], &[]);
     assert!(said(&[], &[config("/items/*/t", "ignore")], &missing).contains("a part"));

@@ -5,7 +5,7 @@ use parity_schemas::fields::FieldLines;
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::Part;
 
-use crate::rules::{RuleConfig, config};
+use crate::rules::{RuleConfig, config, factor_of};
 
 /// Splitmix: the same cases in every run.
 pub(super) struct Random(pub(super) u64);
@@ -57,6 +57,8 @@ const SCALARS: &[&str] = &[
     "null",
     "true",
     "\"\"",
+    "1.25",
+    "125",
     "\"2026-01-01T00:00:00Z\"",
     "\"2026-01-01T01:00:00+01:00\"",
     "[]",
@@ -68,6 +70,7 @@ fn near(text: &str) -> &'static str {
     match text {
         "1" => "1.4",
         "1.4" | "\"1\"" => "1",
+        "1.25" => "125",
         "2" => "\"2\"",
         "\"x\"" => "\"X\"",
         "\"2026-01-01T00:00:00Z\"" => "\"2026-01-01T01:00:00+01:00\"",
@@ -260,6 +263,7 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
             "accept",
             "accept",
             "tolerance",
+            "scale",
             "as",
             "unordered",
             "key",
@@ -312,6 +316,7 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
             rule.to = Some(random.pick(&["x_y", "b"]).to_owned());
         }
         "tolerance" => rule.absolute = Some("0.5".to_owned()),
+        "scale" => rule.factor = Some("100".to_owned()),
         "as" => {
             rule.r#type = Some(
                 random
@@ -343,6 +348,11 @@ pub(super) fn about(random: &mut Random, group: &Group, id: &str) -> RuleConfig 
             explanation.filter(|word| config::explanations().contains(&word.as_str()))
             && !random.one_in(4)
         {
+            if let Some(factor) = factor_of(explanation) {
+                "scale".clone_into(&mut rule.action);
+                rule.factor = Some(factor);
+                return rule;
+            }
             "accept".clone_into(&mut rule.action);
             rule.explanations.push(explanation.to_string());
         }

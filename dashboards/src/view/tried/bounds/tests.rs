@@ -46,6 +46,7 @@ fn evidence() -> Evidence {
         carried: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
+        only_left_out: Vec::new(),
         routes: vec![RouteEvidence {
             route: ROUTE.to_owned(),
             counts: Counts {
