@@ -17,7 +17,14 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
     let expired: Vec<String> = carried
         .expired
         .iter()
-        .map(|rule| format!("`{}` expired on {}", rule.id, moment(rule.expires)))
+        .map(|rule| {
+            let by = if rule.by_reader {
+                ", by the configuration that was read here and not by that of the mirror"
+            } else {
+                ""
+            };
+            format!("`{}` expired on {}{by}", rule.id, moment(rule.expires))
+        })
         .collect();
     let mut text = if expired.is_empty() {
         format!(

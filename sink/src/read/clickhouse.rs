@@ -180,7 +180,7 @@ impl ClickHouseReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, selection.with_latency)?;
         if let Some(redecide) = redecide {
             carry_over(
@@ -188,7 +188,7 @@ impl ClickHouseReader {
                 redecide,
                 (&identity, selection, selection.with_latency),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         Ok(sums.into_evidence(identity, runs_seen).into())
@@ -205,7 +205,7 @@ impl ClickHouseReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, true)?;
         if let Some(redecide) = redecide {
             carry_over(
@@ -213,7 +213,7 @@ impl ClickHouseReader {
                 redecide,
                 (&identity, selection, true),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost several

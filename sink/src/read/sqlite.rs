@@ -66,14 +66,14 @@ impl RecordReader for SqliteReader {
             });
         };
         let mut sums = self.sums(&identity, selection, selection.with_latency)?;
-        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection, notes)?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,
                 redecide,
                 (&identity, selection, selection.with_latency),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         Ok(sums.into_evidence(identity, runs_seen).into())
@@ -93,14 +93,14 @@ impl RecordReader for SqliteReader {
             });
         };
         let mut sums = self.sums(&identity, selection, true)?;
-        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection, notes)?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,
                 redecide,
                 (&identity, selection, true),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         sums.into_report(identity, runs_seen, |id| self.example(id))
