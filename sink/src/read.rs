@@ -14,6 +14,7 @@ mod groups;
 mod hints;
 mod in_force;
 mod others;
+mod recent;
 mod sets;
 mod sqlite;
 
@@ -67,6 +68,8 @@ pub struct Selection {
     /// Rules of the configuration of who asks that have a date: what has expired by them excuses nothing, although the mirror
     /// that counted had a later date or none.
     pub dated: Arc<[RuleText]>,
+    /// Whether the evidence is to say what was counted last, which takes three more reads of that.
+    pub with_recent: bool,
 }
 
 impl Selection {

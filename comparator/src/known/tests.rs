@@ -68,6 +68,7 @@ fn evidence(sets: &[(&[&str], u64)]) -> Evidence {
             .collect(),
         runs: Vec::new(),
         carried: Vec::new(),
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
     }
@@ -379,7 +380,7 @@ fn more_than_is_kept() -> Evidence {
 }
 
 #[test]
-fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
+fn what_is_confirmed_and_more_than_is_kept_proves_nothing_unless_it_is_of_other_groups() {
     let register = [at("all", "/**/*")];
     let uses = |evidence: &Evidence| {
         find(
@@ -390,25 +391,47 @@ fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
         )
     };
     let open = |evidence: &Evidence, usage| {
-        excused::find(evidence, usage, &excused(&uses(evidence)))
-            .of(ROUTE)
-            .open
+        let excused = excused::find(evidence, usage, &excused(&uses(evidence))).of(ROUTE);
+        assert_eq!(excused.open, excused.untold);
+        (excused.total(), excused.open)
     };
     let mut evidence = more_than_is_kept();
     for usage in [NoiseUse::Use, NoiseUse::Report, NoiseUse::Off] {
         assert_eq!(
             open(&evidence, usage),
-            0,
-            "they count: they do not look like noise"
+            (0, 31),
+            "they count, and prove nothing: all of it may be known"
         );
     }
-    // Of those that nobody confirmed it is open.
+    // Some were not confirmed; of those that were, only what is known is told.
     let classes = ClassCounts::from([
         (MismatchClass::Confirmed, 20),
         (MismatchClass::Unconfirmed, 11),
     ]);
     evidence.routes[0].counts.classes = classes;
-    assert_eq!(open(&evidence, NoiseUse::Use), 11);
+    assert_eq!(open(&evidence, NoiseUse::Use), (0, 31));
+    // What is known was confirmed four times at the most, so all other confirmed ones are of something else.
+    let mut fewer = evidence.clone();
+    for group in &mut fewer.groups {
+        group.classes = ClassCounts::from([(MismatchClass::Confirmed, 2)]);
+    }
+    for usage in [NoiseUse::Use, NoiseUse::Report, NoiseUse::Off] {
+        assert_eq!(open(&fewer, usage), (0, 31 - 16));
+    }
+    // A group that no entry means proves it, too; one that stands for all that are beyond the kept ones does not.
+    for (name, proven) in [("c", 9), (OTHER, 0)] {
+        let mut more = evidence.clone();
+        let mut group = more.groups[0].clone();
+        name.clone_into(&mut group.group.fingerprint);
+        group.count = 9;
+        group.classes = ClassCounts::from([(MismatchClass::Confirmed, 9)]);
+        more.groups.push(group);
+        let register = [of("both", &["a", "b"])];
+        let now = Timestamp::from_micros(10_000);
+        let uses = find(&register, &more, &Thresholds::default(), now);
+        let found = excused::find(&more, NoiseUse::Use, &excused(&uses)).of(ROUTE);
+        assert_eq!(found.open, 31 - proven, "{name}");
+    }
     // What is in a set is told by it.
     evidence.sets.push(SetEvidence {
         route: ROUTE.to_owned(),
@@ -416,7 +439,7 @@ fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
         classes: ClassCounts::from([(MismatchClass::Confirmed, 15)]),
         never_asked: 0,
     });
-    assert_eq!(open(&evidence, NoiseUse::Use), 11);
+    assert_eq!(open(&evidence, NoiseUse::Use), (15, 16));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(super) struct Read {
 pub(super) trait ReadEarlier {
     /// The counts of an identity, with all details, and its runs.
     fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError>;
+    /// Only the counts, without details.
+    fn sums_of(&self, identity: &Identity, selection: &Selection) -> Result<Sums, StoreError>;
     /// The terms that are selected.
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
 }

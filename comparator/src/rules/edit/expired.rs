@@ -60,7 +60,9 @@ impl<'a> ByReader<'a> {
     fn of(own: &'a [RuleText], at: Timestamp) -> Self {
         let ended = || own.iter().filter_map(|rule| Some((rule, over(rule, at)?)));
         Self {
-            ids: ended().map(|(rule, over)| (rule.id.as_str(), over)).collect(),
+            ids: ended()
+                .map(|(rule, over)| (rule.id.as_str(), over))
+                .collect(),
             contents: ended()
                 .filter_map(|(rule, over)| Some((content(rule)?, over)))
                 .collect(),
@@ -163,7 +165,10 @@ mod tests {
         };
         assert_eq!(expired(&both, &[], at("2027-06-01")), None);
         assert!(expired(&both, &[], at("2028-06-01")).is_some());
-        assert_eq!(expired(&RulesCounted::default(), &[], at("2028-06-01")), None);
+        assert_eq!(
+            expired(&RulesCounted::default(), &[], at("2028-06-01")),
+            None
+        );
     }
 
     #[test]
