@@ -7,7 +7,8 @@
 //!   a narrow entry, such as one that is mended, is not undone by a wide one.
 //! - *Growing* is proven, not estimated: the lower bound of the rate now is above twice the rate of the entry. `rate` should
 //!   itself be an upper bound of what was seen then ([`rate`]). So what only varies is not told to grow; all tests of a
-//!   decision together are wrong with a chance of 1 − confidence at most.
+//!   decision together are wrong with a chance of 1 − confidence at most. Tested is all of the time, and its last hours and days
+//!   apart: what grew this morning is hidden in the traffic of a week.
 //! - What excuses is only an entry that does not block, has not expired, and whose group is neither back nor growing. Which
 //!   mismatches that excuses is decided by their sets of groups ([`crate::noise::excused`]).
 
@@ -16,8 +17,10 @@ mod place;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use parity_schemas::evidence::{Bound, Evidence, Thresholds};
-use parity_schemas::known::{KnownEntry, KnownGroup, KnownRoute, KnownState, KnownUse};
+use parity_schemas::evidence::{
+    Bound, Evidence, GroupEvidence, RECENT_SLICES, RouteEvidence, SetEvidence, Thresholds,
+};
+use parity_schemas::known::{KnownEntry, KnownGroup, KnownRoute, KnownSlice, KnownState, KnownUse};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::route::{self, OTHER};
 use parity_schemas::tally::Group;
@@ -86,7 +89,7 @@ pub fn find(
         .map(|(index, groups)| KnownUse {
             entry: written(&register[index]),
             state: KnownState::Known,
-            routes: routes(&groups, evidence),
+            routes: routes(&groups, evidence, register[index].rate.is_some()),
             groups,
         })
         .collect();
@@ -147,8 +150,8 @@ fn written(entry: &KnownEntry) -> KnownEntry {
     entry
 }
 
-/// What was counted of some groups, by route. One mismatch may be in several of them; the sets tell.
-fn routes(groups: &[KnownGroup], evidence: &Evidence) -> Vec<KnownRoute> {
+/// What was counted of some groups, by route; of the last slices of the time only where it may grow.
+fn routes(groups: &[KnownGroup], evidence: &Evidence, may_grow: bool) -> Vec<KnownRoute> {
     let mut of_route: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
     for group in groups {
         of_route
@@ -156,36 +159,94 @@ fn routes(groups: &[KnownGroup], evidence: &Evidence) -> Vec<KnownRoute> {
             .or_default()
             .insert(&group.group.fingerprint);
     }
+    let recent = evidence.recent.iter().filter(|_| may_grow);
     let told = of_route.into_iter().map(|(route, names)| {
-        let sets = evidence.sets.iter().filter(|set| set.route == route);
-        let with_any = sets.filter(|set| {
-            let mut members = set.fingerprints.iter();
-            members.any(|name| names.contains(name.as_str()))
+        let all = (
+            &evidence.routes[..],
+            &evidence.groups[..],
+            &evidence.sets[..],
+        );
+        let (mismatches, compared) = counted(route, &names, all);
+        let slices = recent.clone().map(|slice| {
+            let all = (&slice.routes[..], &slice.groups[..], &slice.sets[..]);
+            let (mismatches, compared) = counted(route, &names, all);
+            KnownSlice {
+                from: slice.from,
+                number: slice.number,
+                mismatches,
+                compared,
+            }
         });
-        let in_sets: u64 = with_any
-            .map(|set| {
-                let all: u64 = set.classes.values().sum();
-                all - of_class(&set.classes, MismatchClass::Transient)
-            })
-            .sum();
-        let own = evidence.groups.iter().filter(|group| {
-            group.route == route && names.contains(group.group.fingerprint.as_str())
-        });
-        let most = own
-            .map(|group| {
-                group
-                    .count
-                    .saturating_sub(of_class(&group.classes, MismatchClass::Transient))
-            })
-            .max();
-        let counts = evidence.routes.iter().find(|one| one.route == route);
         KnownRoute {
             route: route.to_owned(),
-            mismatches: in_sets.max(most.unwrap_or(0)),
-            compared: counts.map_or(0, |one| one.counts.compared()),
+            mismatches,
+            compared,
+            recent: slices.collect(),
+            grown: None,
         }
     });
     told.collect()
+}
+
+/// The mismatches of a route that have one of these groups, at least, and its compared requests. One mismatch may be in several
+/// groups; the sets tell.
+fn counted(
+    route: &str,
+    names: &HashSet<&str>,
+    (routes, groups, sets): (&[RouteEvidence], &[GroupEvidence], &[SetEvidence]),
+) -> (u64, u64) {
+    let sets = sets.iter().filter(|set| set.route == route);
+    let with_any = sets.filter(|set| {
+        let mut members = set.fingerprints.iter();
+        members.any(|name| names.contains(name.as_str()))
+    });
+    let in_sets: u64 = with_any
+        .map(|set| {
+            let all: u64 = set.classes.values().sum();
+            all - of_class(&set.classes, MismatchClass::Transient)
+        })
+        .sum();
+    let own = groups
+        .iter()
+        .filter(|group| group.route == route && names.contains(group.group.fingerprint.as_str()));
+    let most = own
+        .map(|group| {
+            group
+                .count
+                .saturating_sub(of_class(&group.classes, MismatchClass::Transient))
+        })
+        .max();
+    let counts = routes.iter().find(|one| one.route == route);
+    (
+        in_sets.max(most.unwrap_or(0)),
+        counts.map_or(0, |one| one.counts.compared()),
+    )
+}
+
+/// Whether a difference is proven to be more than twice as frequent as `rate` on a route, in all of the time or in one of its
+/// last slices, with a chance of at most `alpha` to be wrong: a half for all of it, and a half for all slices that ever were.
+/// Slices are cut by the clock. So of each length the tests are numbered, and share their part as they come
+/// ([`part_of_any`]): they may be looked at as often as somebody likes.
+fn look_for_growth(route: &mut KnownRoute, rate: f64, bound: Bound, alpha: f64) -> bool {
+    let grows = |mismatches, compared, alpha| {
+        let seen = Seen::new(mismatches, compared);
+        bounds::is_beyond(bound, seen, GROWTH * rate, alpha)
+    };
+    let half = match bound {
+        Bound::OneLook if route.recent.is_empty() => alpha,
+        Bound::OneLook | Bound::AnyTime => alpha / 2.0,
+    };
+    let in_all = grows(route.mismatches, route.compared, half);
+    let each = alpha / 2.0 / RECENT_SLICES as f64;
+    let mut slices = route.recent.iter().filter(|slice| {
+        let alpha = match bound {
+            Bound::OneLook => each,
+            Bound::AnyTime => each * part_of_any(slice.number),
+        };
+        grows(slice.mismatches, slice.compared, alpha)
+    });
+    route.grown = slices.next().filter(|_| !in_all).copied();
+    in_all || route.grown.is_some()
 }
 
 /// Says of each group how it stands, by nothing but what the uses hold: so a decision can be made again from its document.
@@ -198,18 +259,14 @@ pub(crate) fn judge(uses: &mut [KnownUse], thresholds: &Thresholds, now: Timesta
         Bound::AnyTime => wrong * part_of_any(tests as u64),
     };
     for one in uses {
-        let growing: HashSet<&str> = match one.entry.rate {
-            Some(rate) => one
-                .routes
-                .iter()
-                .filter(|route| {
-                    let seen = Seen::new(route.mismatches, route.compared);
-                    bounds::is_beyond(thresholds.bound, seen, GROWTH * rate, alpha)
-                })
-                .map(|route| route.route.as_str())
-                .collect(),
-            None => HashSet::new(),
-        };
+        let mut growing = HashSet::new();
+        for route in &mut one.routes {
+            route.grown = None;
+            let grows = |rate| look_for_growth(route, rate, thresholds.bound, alpha);
+            if one.entry.rate.is_some_and(grows) {
+                growing.insert(route.route.as_str());
+            }
+        }
         let entry = &one.entry;
         for group in &mut one.groups {
             group.state = match entry.mended {

@@ -56,6 +56,17 @@ pub struct Question {
     pub known: Arc<[KnownEntry]>,
 }
 
+impl Question {
+    /// Which evidence is read: also what was counted last, if that may show that a known difference grows.
+    pub fn selected(&self) -> Selection {
+        let may_grow = self.known.iter().any(|entry| entry.rate.is_some());
+        Selection {
+            with_recent: may_grow,
+            ..self.selection.clone()
+        }
+    }
+}
+
 /// How a part is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {

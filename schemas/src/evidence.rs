@@ -86,6 +86,26 @@ pub struct Evidence {
     /// Routes that were compared in what was left out, or in the day before the begin that was asked for, and not in what is counted
     /// here; a hundred at most, by name.
     pub only_left_out: Vec<String>,
+    /// What of it was counted last, if that was asked for; see [`RecentCounts`].
+    pub recent: Vec<RecentCounts>,
+}
+
+/// How many kinds of slices of time there are, by their length.
+pub const RECENT_SLICES: usize = 3;
+
+/// What was counted since the begin of a slice of time: the one before the last, of those of one length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecentCounts {
+    /// When that slice began.
+    pub from: Timestamp,
+    /// So many slices of this length began before it since the evidence did, or with it: 1 for the first after that.
+    pub number: u64,
+    /// By route.
+    pub routes: Vec<RouteEvidence>,
+    /// The groups of the mismatches.
+    pub groups: Vec<GroupEvidence>,
+    /// Their sets.
+    pub sets: Vec<SetEvidence>,
 }
 
 /// What was counted of one group of mismatches.

@@ -94,6 +94,26 @@ pub struct KnownRoute {
     pub mismatches: u64,
     /// Compared requests.
     pub compared: u64,
+    /// The same of the last slices of the time, an hour, six hours and a day long. Absent where all was counted in less, where
+    /// the entry has no rate, and in documents of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent: Vec<KnownSlice>,
+    /// In which of them it grows, if not in all of the time together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grown: Option<KnownSlice>,
+}
+
+/// What was counted of an entry on one route since a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KnownSlice {
+    /// Since then.
+    pub from: Timestamp,
+    /// Which of the slices of its length that is since the evidence began.
+    pub number: u64,
+    /// Mismatches with one of its groups, without transient ones: so many at least.
+    pub mismatches: u64,
+    /// Compared requests.
+    pub compared: u64,
 }
 
 /// A group that an entry means.

@@ -111,6 +111,10 @@ pub struct Excused {
     /// answers: how many of them are wrong is not known.
     #[serde(default)]
     pub partly: u64,
+    /// Those of `open` of which not all that differs is kept, on routes where something is known that does not block: whether all
+    /// of it is known nobody can say.
+    #[serde(default)]
+    pub untold: u64,
     /// The share of the compared requests that could hide in what is taken for noise, at the most.
     pub hidden: f64,
 }
@@ -132,6 +136,7 @@ impl Excused {
             open: self.open + other.open,
             never_asked: self.never_asked + other.never_asked,
             partly: self.partly + other.partly,
+            untold: self.untold + other.untold,
             hidden: (self.hidden * compared as f64 + other.hidden * of_other as f64) / all,
         }
     }

@@ -12,8 +12,8 @@ use uuid::Uuid;
 use crate::attributes::{AttributeCounts, SpecialAttribute};
 use crate::evidence::carried::CarriedRules;
 use crate::evidence::{
-    Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
-    SetEvidence, Window,
+    Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RecentCounts, RouteDecision,
+    RouteEvidence, SetEvidence, Window,
 };
 use crate::known::{KnownState, KnownUse};
 use crate::noise::{Excused, NoiseGroup};
@@ -115,6 +115,9 @@ pub struct Report {
     /// older programs, and empty where the text of the rules is not recorded.
     #[serde(default)]
     pub idle_rules: Vec<IdleRule>,
+    /// What was counted last, for whoever decides on the same counts; it is not part of the document.
+    #[serde(skip)]
+    pub recent: Vec<RecentCounts>,
 }
 
 impl Report {
@@ -458,6 +461,7 @@ impl Report {
             other_rules: self.other_rules.clone(),
             left_out: self.left_out.clone(),
             only_left_out: self.only_left_out.clone(),
+            recent: self.recent.clone(),
             routes: self
                 .routes
                 .iter()

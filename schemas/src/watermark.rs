@@ -68,6 +68,13 @@ pub struct Watermark {
     pub in_sets: u64,
     /// Tallies of the open interval. A store must have this revision of each, or a higher one.
     pub open: Vec<OpenTally>,
+    /// Under which terms the run counts now. Their rows are written once, so only this tells which of them are in force when
+    /// an earlier configuration comes back. Nil in records of older programs, which do not tell.
+    #[serde(default)]
+    pub terms: Uuid,
+    /// Since when.
+    #[serde(default)]
+    pub terms_since: Timestamp,
 }
 
 /// Gives the columns of `watermarks` to a macro, see [`crate::table`].
@@ -96,6 +103,8 @@ macro_rules! watermark_columns {
             Grown open: Document = open;
             Grown in_groups: Count = in_groups, since 1;
             Grown in_sets: Count = in_sets, since 1;
+            Grown terms: Run = terms, since 4;
+            Grown terms_since: Time = terms_since, since 4;
         }
     };
 }

@@ -14,9 +14,11 @@ mod groups;
 mod hints;
 mod in_force;
 mod others;
+mod recent;
 mod sets;
 mod sqlite;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parity_schemas::decisions::DecisionLine;
@@ -25,7 +27,7 @@ use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
-use parity_schemas::terms::RulesText;
+use parity_schemas::terms::{RuleText, RulesText};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
@@ -63,6 +65,11 @@ pub struct Selection {
     pub left_out: Vec<LeftOutSpan>,
     /// Nothing that was counted under other rules, whatever [`Reader::carrying`] says.
     pub strict_rules: bool,
+    /// Rules of the configuration of who asks that have a date: what has expired by them excuses nothing, although the mirror
+    /// that counted had a later date or none.
+    pub dated: Arc<[RuleText]>,
+    /// Whether the evidence is to say what was counted last, which takes three more reads of that.
+    pub with_recent: bool,
 }
 
 /// How long before [`Selection::since`] is looked for routes that are not in what is selected. A gate may look every few seconds, so

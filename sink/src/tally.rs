@@ -197,7 +197,11 @@ impl TallyBook {
 
     /// From now on these terms are in force; a store that lacks them gets them with the counts.
     pub fn begin_terms(&self, terms: Terms) {
+        let (id, begun) = (terms.id, terms.time);
+        // First: a watermark must not name what no store was ever offered.
         lock(&self.state).terms.add(terms);
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        routes.begin_terms(id, begun);
     }
 
     /// The current generation.

@@ -20,5 +20,6 @@ pub(crate) fn resolve(args: &StoreArgs, question: &Question) -> Result<(StoreCon
     let mut question = question.clone();
     question.selection.migration = Some(settings.migration);
     question.known = settings.known;
+    question.selection.dated = settings.dated;
     Ok((settings.store, question))
 }

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
                 let known = settings.known;
                 Arc::new(move || Arc::clone(&known))
             },
+            dated: settings.dated,
         },
         CONNECTIONS,
     )?;

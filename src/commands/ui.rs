@@ -24,7 +24,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
         reading_site(
             settings.store,
             settings.migration,
-            settings.known,
+            (settings.known, settings.dated),
             admin.token,
         ),
         server::CONNECTIONS,

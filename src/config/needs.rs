@@ -15,6 +15,7 @@ use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
@@ -141,6 +142,8 @@ pub(crate) struct StoreSettings {
     pub(crate) migration: String,
     /// The register of known differences.
     pub(crate) known: Arc<[KnownEntry]>,
+    /// Rules that have a date.
+    pub(crate) dated: Arc<[RuleText]>,
 }
 
 impl Layers {
@@ -393,12 +396,14 @@ impl Layers {
     pub(crate) fn reader(mut self) -> Result<StoreSettings, Problems> {
         let migration = self.get(&top::MIGRATION);
         let store = self.store();
+        let dated = self.dated_rules();
         let known = self.known(None);
         match (store, migration) {
             (Some(store), Some(migration)) if self.problems.is_empty() => Ok(StoreSettings {
                 store,
                 migration,
                 known,
+                dated,
             }),
             _ => Err(self.into_problems()),
         }

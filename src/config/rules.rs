@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parity_comparator::rules::{PROFILES, Profile, RuleConfig, Rules};
 use parity_schemas::spelling;
+use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 
 use super::Layers;
@@ -40,6 +41,13 @@ impl Layers {
             });
         }
         None
+    }
+
+    /// Rules of the file that have a date: who reads a record excuses nothing by one that has expired.
+    pub(super) fn dated_rules(&self) -> Arc<[RuleText]> {
+        let rules = self.rules.iter().map(|rule| &rule.config);
+        let dated = rules.filter(|rule| rule.expires.is_some());
+        dated.map(RuleConfig::text).collect()
     }
 
     /// What rules of the file say that excuse so much that little is left to compare: none of it is a mistake for certain.

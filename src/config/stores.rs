@@ -27,6 +27,8 @@ pub(crate) struct SinkSettings {
     pub(crate) retention: parity_sink::write::Retention,
     /// The register of known differences, for the pages.
     pub(crate) known: std::sync::Arc<[parity_schemas::known::KnownEntry]>,
+    /// Rules that have a date, for the pages.
+    pub(crate) dated: std::sync::Arc<[parity_schemas::terms::RuleText]>,
 }
 
 /// What `schema apply` needs, checked.
@@ -171,6 +173,7 @@ impl Layers {
         let admin = self.admin(&sink::ADMIN, &sink::ADMIN_TOKEN_FILE);
         let migration = self.get(&top::MIGRATION);
         let retention = self.retention();
+        let dated = self.dated_rules();
         let known = self.known(None);
         let complete = || {
             Some(SinkSettings {
@@ -181,6 +184,7 @@ impl Layers {
                 migration: migration?,
                 retention: retention?,
                 known,
+                dated,
             })
         };
         match complete() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::server::{self, Process, Site};
 use parity_schemas::known::KnownEntry;
+use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -117,7 +118,7 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
 pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
-    known: Arc<[KnownEntry]>,
+    (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
     token: Option<String>,
 ) -> Site {
     let mut registry = Registry::default();
@@ -129,5 +130,6 @@ pub(crate) fn reading_site(
         registry,
         token,
         known: Arc::new(move || Arc::clone(&known)),
+        dated,
     }
 }

@@ -127,6 +127,7 @@ impl Instance {
                 let handle = Arc::clone(&handle);
                 Arc::new(move || Arc::clone(&handle.known()))
             },
+            dated: Arc::default(),
         };
         let admin = AdminPort::start(listener, site, shares.admin)?;
         let (stop, stopped) = watch::channel(false);

@@ -1,5 +1,6 @@
 //! Known differences: the register in parity.toml, what it excuses, and what it never excuses.
 
+mod growing;
 mod rates;
 mod refused;
 

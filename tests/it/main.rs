@@ -36,6 +36,7 @@ mod docs;
 mod documents;
 mod downloads;
 mod equal_errors;
+mod expiries;
 mod faults;
 mod floods;
 mod graphql;

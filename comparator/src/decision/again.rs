@@ -131,6 +131,7 @@ fn noise<'a>(stored: &'a Decision, evidence: Option<&Evidence>) -> Found<'a> {
             NoiseUse::Report | NoiseUse::Off => Excused {
                 known: own.excused.known,
                 open: own.excused.open,
+                untold: own.excused.untold,
                 ..Excused::default()
             },
         };
@@ -181,6 +182,7 @@ fn evidence(stored: &Decision) -> Option<Evidence> {
         sets: Vec::new(),
         runs: Vec::new(),
         carried: summary.carried.clone(),
+        recent: Vec::new(),
         other_rules: summary.other_rules.clone(),
         left_out: summary.left_out.clone(),
         only_left_out: summary.only_left_out.clone(),
@@ -255,7 +257,15 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
         let may_be = proven
             .saturating_add(count(NoiseState::Open))
             .saturating_add(untold)
-            .saturating_add(known);
+            .saturating_add(known)
+            // What of these is known is in no list either.
+            .saturating_add(if known > 0 { own.excused.untold } else { 0 });
+        if own.excused.untold > own.excused.open {
+            told.push(format!(
+                "{name}: of {} mismatches not all that differs is kept, and only {} may not count",
+                own.excused.untold, own.excused.open
+            ));
+        }
         if own.excused.open > may_be.min(left) {
             told.push(format!(
                 "{name}: {} mismatches may be noise, which is more than the groups that may be have",

@@ -36,7 +36,14 @@ fn of_rules(
     let expired: Vec<String> = carried
         .expired
         .iter()
-        .map(|rule| format!("`{}` expired on {}", rule.id, moment(rule.expires)))
+        .map(|rule| {
+            let by = if rule.by_reader {
+                ", by the configuration that was read here and not by that of the mirror"
+            } else {
+                ""
+            };
+            format!("`{}` expired on {}{by}", rule.id, moment(rule.expires))
+        })
         .collect();
     let mut text = if carried.routes == 0 && expired.is_empty() {
         format!(

@@ -116,7 +116,8 @@ pub(super) fn conclude(
     reasons.extend(sentences::candidate_failures(counts));
     reasons.extend(sentences::excused(total));
     let waits = |route: &RouteDecision| {
-        route.excused.open > route.excused.never_asked || hides_too_much(route.excused, thresholds)
+        let excused = route.excused;
+        excused.open > excused.never_asked + excused.untold || hides_too_much(excused, thresholds)
     };
     if waits(total) || routes.iter().any(|route| waits(&route.decision)) {
         reasons.extend(not_asked(counts));

@@ -1,7 +1,7 @@
 //! What a decision says of known differences, and of new ones if nothing may be new.
 
 use parity_schemas::evidence::RouteDecision;
-use parity_schemas::known::{KnownState, KnownUse, NewDifferences, NewGroup};
+use parity_schemas::known::{KnownRoute, KnownState, KnownUse, NewDifferences, NewGroup};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 
@@ -44,10 +44,19 @@ pub(super) fn told(known: &[KnownUse], time: Timestamp) -> Vec<String> {
         }
         if let Some(group) = of(KnownState::Growing).next() {
             let counted = one.routes.iter().find(|route| route.route == group.route);
-            let (mismatches, compared) =
-                counted.map_or((0, 0), |one| (one.mismatches, one.compared));
+            let (mismatches, compared, since) = match counted {
+                Some(KnownRoute {
+                    grown: Some(slice), ..
+                }) => (
+                    slice.mismatches,
+                    slice.compared,
+                    format!(" since {}", slice.from),
+                ),
+                Some(one) => (one.mismatches, one.compared, String::new()),
+                None => (0, 0, String::new()),
+            };
             told.push(format!(
-                "known difference {} grows: {} of {} on {}, which is more than twice {} %, and it counts",
+                "known difference {} grows: {} of {} on {}{since}, which is more than twice {} %, and it counts",
                 entry.id,
                 number(mismatches),
                 number(compared),

@@ -6,7 +6,7 @@ use parity_schemas::evidence::{EvidenceSummary, Outcome, RouteDecision, Threshol
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::spelling;
-use parity_schemas::tally::Counts;
+use parity_schemas::tally::{Counts, MAX_GROUPS_OF_SET};
 use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
@@ -253,6 +253,7 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
         open,
         never_asked,
         partly,
+        untold,
         ..
     } = route.excused;
     if partly > 0 {
@@ -262,6 +263,21 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
             number(route.differing),
             number(route.compared),
             number(partly)
+        );
+    }
+    if untold > 0 {
+        let rest = match open - untold.min(open) {
+            0 => String::new(),
+            more => format!("; {} more look like noise that is not proven", number(more)),
+        };
+        return format!(
+            "{name}: {} of {} differ. Of {} of them not all that differs is kept (more than {MAX_GROUPS_OF_SET} groups in one answer, or \
+             more combinations of groups than are counted), where differences are known that do not block: whether all of it is known \
+             nobody can say, so they prove neither a pass nor a fail{rest}. Ignore what is known there by a rule, so that less differs, or \
+             let its entry block",
+            number(route.differing),
+            number(route.compared),
+            number(untold),
         );
     }
     if open > 0 {

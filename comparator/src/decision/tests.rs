@@ -43,6 +43,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
         carried: Vec::new(),
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         only_left_out: Vec::new(),

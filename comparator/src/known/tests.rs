@@ -68,6 +68,7 @@ fn evidence(sets: &[(&[&str], u64)]) -> Evidence {
             .collect(),
         runs: Vec::new(),
         carried: Vec::new(),
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         only_left_out: Vec::new(),
@@ -380,7 +381,7 @@ fn more_than_is_kept() -> Evidence {
 }
 
 #[test]
-fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
+fn what_is_confirmed_and_more_than_is_kept_proves_nothing_unless_it_is_of_other_groups() {
     let register = [at("all", "/**/*")];
     let uses = |evidence: &Evidence| {
         find(
@@ -391,25 +392,47 @@ fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
         )
     };
     let open = |evidence: &Evidence, usage| {
-        excused::find(evidence, usage, &excused(&uses(evidence)))
-            .of(ROUTE)
-            .open
+        let excused = excused::find(evidence, usage, &excused(&uses(evidence))).of(ROUTE);
+        assert_eq!(excused.open, excused.untold);
+        (excused.total(), excused.open)
     };
     let mut evidence = more_than_is_kept();
     for usage in [NoiseUse::Use, NoiseUse::Report, NoiseUse::Off] {
         assert_eq!(
             open(&evidence, usage),
-            0,
-            "they count: they do not look like noise"
+            (0, 31),
+            "they count, and prove nothing: all of it may be known"
         );
     }
-    // Of those that nobody confirmed it is open.
+    // Some were not confirmed; of those that were, only what is known is told.
     let classes = ClassCounts::from([
         (MismatchClass::Confirmed, 20),
         (MismatchClass::Unconfirmed, 11),
     ]);
     evidence.routes[0].counts.classes = classes;
-    assert_eq!(open(&evidence, NoiseUse::Use), 11);
+    assert_eq!(open(&evidence, NoiseUse::Use), (0, 31));
+    // What is known was confirmed four times at the most, so all other confirmed ones are of something else.
+    let mut fewer = evidence.clone();
+    for group in &mut fewer.groups {
+        group.classes = ClassCounts::from([(MismatchClass::Confirmed, 2)]);
+    }
+    for usage in [NoiseUse::Use, NoiseUse::Report, NoiseUse::Off] {
+        assert_eq!(open(&fewer, usage), (0, 31 - 16));
+    }
+    // A group that no entry means proves it, too; one that stands for all that are beyond the kept ones does not.
+    for (name, proven) in [("c", 9), (OTHER, 0)] {
+        let mut more = evidence.clone();
+        let mut group = more.groups[0].clone();
+        name.clone_into(&mut group.group.fingerprint);
+        group.count = 9;
+        group.classes = ClassCounts::from([(MismatchClass::Confirmed, 9)]);
+        more.groups.push(group);
+        let register = [of("both", &["a", "b"])];
+        let now = Timestamp::from_micros(10_000);
+        let uses = find(&register, &more, &Thresholds::default(), now);
+        let found = excused::find(&more, NoiseUse::Use, &excused(&uses)).of(ROUTE);
+        assert_eq!(found.open, 31 - proven, "{name}");
+    }
     // What is in a set is told by it.
     evidence.sets.push(SetEvidence {
         route: ROUTE.to_owned(),
@@ -417,7 +440,7 @@ fn what_is_confirmed_and_more_than_is_kept_counts_beside_what_is_known() {
         classes: ClassCounts::from([(MismatchClass::Confirmed, 15)]),
         never_asked: 0,
     });
-    assert_eq!(open(&evidence, NoiseUse::Use), 11);
+    assert_eq!(open(&evidence, NoiseUse::Use), (15, 16));
 }
 
 #[test]
@@ -439,4 +462,142 @@ fn whether_more_than_is_kept_is_new_nobody_can_say() {
     assert_eq!(untold(&evidence, &[]), (2, 0));
     evidence.routes[0].counts.classes = ClassCounts::from([(MismatchClass::Transient, 31)]);
     assert_eq!(untold(&evidence, &[at("all", "/**/*")]).1, 0);
+}
+
+#[test]
+fn a_gate_neither_passes_nor_fails_by_what_is_kept_in_part_beside_what_is_known() {
+    use parity_schemas::evidence::Outcome;
+    use parity_schemas::watermark::Standing;
+    use uuid::Uuid;
+
+    use crate::decision::{Asked, decide_knowing};
+
+    let thresholds = Thresholds {
+        max_mismatch_rate: 0.0005,
+        ..Thresholds::default()
+    };
+    let (evidence, standing) = (more_than_is_kept(), Standing::default());
+    let asked = Asked {
+        migration: "default",
+        evidence: Some(&evidence),
+        standing: &standing,
+        thresholds: &thresholds,
+    };
+    let now = Timestamp::from_micros(10_000);
+    let decide = |register: &[KnownEntry]| decide_knowing(&asked, register, Uuid::nil(), now);
+    let decided = decide(&[at("all", "/**/*")]);
+    let told = decided.reasons.join("\n");
+    assert_eq!(decided.outcome, Outcome::Undecided, "{told}");
+    for words in [
+        "Of 31 of them not all that differs is kept",
+        "whether all of it is known nobody can say",
+        "Ignore what is known there by a rule",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert_eq!(
+        crate::decision::again::again(&decided),
+        Some(decided.clone())
+    );
+    // Where it is not known, or blocks, it fails.
+    let blocking = KnownEntry {
+        blocks: true,
+        ..at("all", "/**/*")
+    };
+    for register in [&[][..], &[blocking]] {
+        assert_eq!(decide(register).outcome, Outcome::Fail);
+    }
+}
+
+/// Evidence that has `differing` of `compared` requests in a slice.
+fn lately(number: u64, differing: u64, compared: u64) -> Evidence {
+    let mut all = evidence(&[(&["a"], 200)]);
+    let mut slice = evidence(&[(&["a"], differing)]);
+    slice.routes[0].counts.matched = compared - differing;
+    all.recent = vec![parity_schemas::evidence::RecentCounts {
+        from: Timestamp::from_micros(1_500),
+        number,
+        routes: slice.routes,
+        groups: slice.groups,
+        sets: slice.sets,
+    }];
+    all
+}
+
+#[test]
+fn what_grew_lately_grows_and_chance_does_not() {
+    let entry = |rate| KnownEntry {
+        rate: Some(rate),
+        ..of("a", &["a"])
+    };
+    let use_of = |rate, evidence: &Evidence| {
+        let now = Timestamp::from_micros(10_000);
+        find(&[entry(rate)], evidence, &Thresholds::default(), now).remove(0)
+    };
+    // 2 % of all, which is not more than twice that.
+    for (differing, compared, expected) in [
+        (4, 200, KnownState::Known),
+        (12, 200, KnownState::Known),
+        (60, 200, KnownState::Growing),
+        (0, 0, KnownState::Known),
+    ] {
+        for number in [1, 10_000] {
+            let found = use_of(0.02, &lately(number, differing, compared));
+            assert_eq!(found.state, expected, "{number}: {differing} of {compared}");
+            let grown = found.routes[0].grown.map(|slice| slice.mismatches);
+            let expected = (expected == KnownState::Growing).then_some(differing);
+            assert_eq!(grown, expected);
+        }
+    }
+    // What grows in all of the time is told so.
+    let found = use_of(0.002, &lately(1, 60, 200));
+    assert_eq!(
+        (found.state, found.routes[0].grown),
+        (KnownState::Growing, None)
+    );
+    // Without a rate nothing grows, and no slice is kept.
+    let plain = of("a", &["a"]);
+    let now = Timestamp::from_micros(10_000);
+    let found = find(&[plain], &lately(1, 60, 200), &Thresholds::default(), now).remove(0);
+    assert_eq!(
+        (found.state, found.routes[0].recent.len()),
+        (KnownState::Known, 0)
+    );
+
+    // A difference that is just twice as frequent as its rate, looked at every hour of a week: in all of these looks together
+    // one of twenty may be wrong.
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut differs = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % 25 == 0
+    };
+    let mut wrong = 0;
+    for _ in 0..200 {
+        let mut before = 0;
+        let mut route = KnownRoute {
+            route: ROUTE.to_owned(),
+            mismatches: 0,
+            compared: 0,
+            recent: Vec::new(),
+            grown: None,
+        };
+        let grew = (0..168).any(|number| {
+            let now = (0..100).filter(|_| differs()).count() as u64;
+            route.mismatches += now;
+            route.compared += 100;
+            let slice = KnownSlice {
+                from: Timestamp::default(),
+                number,
+                mismatches: before + now,
+                compared: 200,
+            };
+            route.recent = if number > 0 { vec![slice] } else { Vec::new() };
+            before = now;
+            look_for_growth(&mut route, 0.02, Bound::AnyTime, 0.05)
+        });
+        wrong += u32::from(grew);
+    }
+    assert!(wrong <= 10, "{wrong} of 200");
 }

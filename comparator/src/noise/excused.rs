@@ -26,6 +26,7 @@ use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence, SetEviden
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
 use parity_schemas::recheck::{RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
+use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 
 use super::group_place::Place;
@@ -218,7 +219,8 @@ fn add_sets<'a>(
 }
 
 /// Adds mismatches that are in no set, because there were too many: of those, only so many are known to have a group that
-/// may not be excused as the most frequent such group has beyond its sets, or as were confirmed. `known` and `moving` have the
+/// may not be excused as the most frequent such group has beyond its sets, or as were confirmed beyond what is confirmed of groups that
+/// may be. `known` and `moving` have the
 /// groups that may be: those that are entered as known, and those that are noise or may be.
 fn add_uncounted<'a>(
     found: &mut Found<'a>,
@@ -232,6 +234,7 @@ fn add_uncounted<'a>(
         .collect();
     let noise: Names<'_> = known.iter().chain(&moves).copied().collect();
     let with_noise: HashSet<&str> = noise.iter().map(|(route, _)| *route).collect();
+    let with_known: HashSet<&str> = known.iter().map(|(route, _)| *route).collect();
     let mut in_sets: HashMap<&str, u64> = HashMap::new();
     let mut confirmed_in_sets: HashMap<&str, u64> = HashMap::new();
     let mut of_group: HashMap<(&str, &str), u64> = HashMap::new();
@@ -245,18 +248,23 @@ fn add_uncounted<'a>(
         }
     }
     let mut certain: HashMap<&str, u64> = HashMap::new();
-    let mut by_chance: HashMap<&str, u64> = HashMap::new();
+    // Confirmed, but no fault: by chance, or because it is known.
+    let mut no_fault: HashMap<&str, u64> = HashMap::new();
     for group in &evidence.groups {
         let name = (group.route.as_str(), group.group.fingerprint.as_str());
+        let confirmed = of_class(&group.classes, MismatchClass::Confirmed);
+        let counted = of_group.get(&name).copied().unwrap_or(0)
+            + of_class(&group.classes, MismatchClass::Transient);
+        let beyond = group.count.saturating_sub(counted);
+        // What is beyond the number of groups that are kept may be known as well.
+        let may_be_known = known.contains(&name) || name.1 == OTHER && with_known.contains(name.0);
         if moves.contains(&name) {
-            *by_chance.entry(name.0).or_default() +=
-                of_class(&group.classes, MismatchClass::Confirmed);
-        }
-        if !noise.contains(&name) {
-            let counted = of_group.get(&name).copied().unwrap_or(0)
-                + of_class(&group.classes, MismatchClass::Transient);
+            *no_fault.entry(name.0).or_default() += confirmed;
+        } else if may_be_known {
+            *no_fault.entry(name.0).or_default() += confirmed.min(beyond);
+        } else {
             let most = certain.entry(name.0).or_default();
-            *most = (*most).max(group.count.saturating_sub(counted));
+            *most = (*most).max(beyond);
         }
     }
     let with_noise: Vec<&RouteEvidence> = evidence
@@ -268,14 +276,18 @@ fn add_uncounted<'a>(
         let name = route.route.as_str();
         let transient = of_class(&route.counts.classes, MismatchClass::Transient);
         let of = |counts: &HashMap<&str, u64>| counts.get(name).copied().unwrap_or(0);
-        // A recheck confirmed them. Of a group that moves that may be chance; what is known is confirmed as well, but nobody can
-        // say that it is all of them.
+        // A recheck confirmed them. Of a group that moves that may be chance, and of one that is known it says nothing against
+        // the candidate: only what is more than all of these is of other groups for certain.
         let confirmed = of_class(&route.counts.classes, MismatchClass::Confirmed)
-            .saturating_sub(of(&confirmed_in_sets) + of(&by_chance));
+            .saturating_sub(of(&confirmed_in_sets) + of(&no_fault));
         let known = transient + of(&in_sets) + of(&certain).max(confirmed);
         let open = route.counts.mismatch.saturating_sub(known);
         if open > 0 {
-            found.routes.entry(name).or_default().open += open;
+            let excused = found.routes.entry(name).or_default();
+            excused.open += open;
+            if with_known.contains(name) {
+                excused.untold += open;
+            }
         }
     }
 }

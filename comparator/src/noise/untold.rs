@@ -114,6 +114,7 @@ mod tests {
             sets: Vec::new(),
             runs: Vec::new(),
             carried: Vec::new(),
+            recent: Vec::new(),
             other_rules: Vec::new(),
             left_out: Vec::new(),
             only_left_out: Vec::new(),

@@ -144,6 +144,7 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
         sets: Vec::new(),
         runs: Vec::new(),
         carried: Vec::new(),
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         only_left_out: Vec::new(),

@@ -1,5 +1,7 @@
 //! What HTTP requests ask of the record.
 
+use std::sync::Arc;
+
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
@@ -46,6 +48,7 @@ impl Asking {
         let migration = &mut self.0.selection.migration;
         migration.get_or_insert_with(|| site.migration.clone());
         self.0.known = (site.known)();
+        self.0.selection.dated = Arc::clone(&site.dated);
         self.0
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parity_schemas::known::KnownEntry;
+use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
@@ -82,4 +83,6 @@ pub struct Site {
     pub token: Option<String>,
     /// The register of known differences, as it is now.
     pub known: Arc<dyn Fn() -> Arc<[KnownEntry]> + Send + Sync>,
+    /// Rules of the configuration that have a date. None of a mirror, which counts under other rules when one expires.
+    pub dated: Arc<[RuleText]>,
 }

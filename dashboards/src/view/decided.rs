@@ -45,7 +45,7 @@ pub fn decided(reader: &Reader, question: &Question) -> Result<Decided, StoreErr
     let Found {
         value: mut report,
         instead,
-    } = reader.find_report(&question.selection)?;
+    } = reader.find_report(&question.selected())?;
     clean(&mut report);
     let standing = standing(question, &report);
     report.idle_rules = idle::rules(reader, &report)?;

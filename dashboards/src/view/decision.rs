@@ -63,7 +63,9 @@ fn settled_by(route: &RouteDecision, counts: &Counts, thresholds: &Thresholds) -
         0 if wanting == Some(FieldsWanting::TooLittle) => "fewer rules".to_owned(),
         // A recheck never asks about these.
         0 if excused.partly > 0 => "a fix".to_owned(),
-        0 if excused.open > 0 && excused.open <= excused.never_asked => "a rule".to_owned(),
+        0 if excused.open > 0 && excused.open <= excused.never_asked + excused.untold => {
+            "a rule".to_owned()
+        }
         0 if excused.open > 0 => rechecks(),
         0 if hides => match hidden_settled_by(route, counts, thresholds) {
             HiddenSettledBy::Rechecks => rechecks(),

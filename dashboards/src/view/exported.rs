@@ -76,6 +76,7 @@ pub(super) fn terms(reader: &Reader, decision: &Decision) -> Result<FoundTerms, 
     let mut all = FoundTerms {
         terms: Vec::new(),
         cut: decision.terms_cut,
+        missing: false,
     };
     for rules_hash in counted_under(decision) {
         let found = reader.terms(&TermsFilter {
@@ -86,7 +87,13 @@ pub(super) fn terms(reader: &Reader, decision: &Decision) -> Result<FoundTerms, 
         })?;
         all.terms.extend(found.terms);
         all.cut |= found.cut;
+        all.missing |= found.missing;
     }
+    // Which of them were in force then is told by their order.
+    all.terms.sort_by_key(|terms| {
+        let mut named = decision.terms.iter();
+        named.position(|named| named.id == terms.id)
+    });
     Ok(all)
 }
 

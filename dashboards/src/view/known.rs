@@ -60,10 +60,25 @@ impl<'a> KnownRow<'a> {
             id: shown(&one.entry.id),
             state: one.state,
             count: one.mismatches(),
-            about: about(&one.entry, now),
+            about: about(&one.entry, now) + &grown(one),
             groups: &one.groups,
         }
     }
+}
+
+/// On which route it grows in the last part of the time alone, and how often it was seen there.
+fn grown(one: &KnownUse) -> String {
+    let mut routes = one.routes.iter();
+    let found = routes.find_map(|route| Some((route, route.grown?)));
+    found.map_or_else(String::new, |(route, slice)| {
+        format!(
+            " · grows on {}: {} of {} since {}",
+            shown(&route.route),
+            grouped(slice.mismatches),
+            grouped(slice.compared),
+            slice.from
+        )
+    })
 }
 
 /// What an entry says, in one line that can stand in a terminal.

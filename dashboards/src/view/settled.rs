@@ -44,10 +44,11 @@ pub fn settled(
     let mut target = Target::now(apart);
     let mut waited = Duration::ZERO;
     let mut seen = Seen::default();
+    let selection = question.selected();
     loop {
         // Before the question: what it finds was written by then, however long the answer takes.
         let asked = Timestamp::now();
-        let found = reader.find_evidence(&question.selection)?;
+        let found = reader.find_evidence(&selection)?;
         let mut standing = found
             .value
             .as_ref()

@@ -15,7 +15,7 @@ use crate::recheck::ClassCounts;
 use crate::record::MismatchClass;
 use crate::served::is_unserved;
 use crate::tally::Counts;
-use crate::terms::RulesText;
+use crate::terms::{RuleText, RulesText};
 use crate::time::Timestamp;
 
 /// The rules under which something was counted.
@@ -23,7 +23,8 @@ use crate::time::Timestamp;
 pub struct RulesCounted {
     /// Their hash.
     pub hash: String,
-    /// Every text that was recorded for it, the latest first; they differ only in what the hash does not cover, such as ids.
+    /// Every text that was recorded for it, first the one under which was counted last; they differ only in what the hash does
+    /// not cover, such as ids.
     pub texts: Vec<RulesText>,
 }
 
@@ -75,8 +76,9 @@ pub type Fates = fn(
 pub struct Redecide {
     /// What becomes of counts under earlier rules.
     pub fates: Fates,
-    /// Which of some rules have expired at a time; `None` if none has.
-    pub expired: fn(rules: &RulesCounted, at: Timestamp) -> Option<Expired>,
+    /// Which of some rules have expired at a time, by their latest text or by what the configuration of who asks says of them;
+    /// `None` if none has.
+    pub expired: fn(rules: &RulesCounted, own: &[RuleText], at: Timestamp) -> Option<Expired>,
 }
 
 impl RouteCounted {
@@ -221,6 +223,9 @@ pub struct ExpiredRule {
     pub id: String,
     /// When it expired.
     pub expires: Timestamp,
+    /// Only the configuration of who asked says so; the mirror that counted had another date, or none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_reader: bool,
 }
 
 /// A route whose mismatches were decided again by the present rules.

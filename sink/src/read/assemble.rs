@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::evidence::carried::{CarriedRules, ExpiredRule, Fate, MAX_NAMED, RouteCounted};
-use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
+use parity_schemas::evidence::{
+    Evidence, LeftOut, LeftOutSpan, OtherRules, RecentCounts, RouteEvidence, Window,
+};
 use parity_schemas::field_share::FieldShare;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::noise::Excused;
@@ -216,6 +218,8 @@ pub(super) struct Sums {
     carried: Vec<CarriedRules>,
     /// Why there is nothing from other rules, by their hash.
     pub(super) not_carried: HashMap<String, String>,
+    /// What of them was counted last, if that is asked for.
+    pub(super) recent: Vec<RecentCounts>,
 }
 
 #[derive(Default)]
@@ -521,7 +525,24 @@ impl Sums {
             sets: self.sets.into_evidence(),
             left_out: self.left_out,
             only_left_out,
+            recent: self.recent,
         })
+    }
+
+    /// Which time they cover.
+    pub(super) const fn window(&self) -> Option<Window> {
+        self.window
+    }
+
+    /// What was counted since the begin of a slice of time, which is the one of this number.
+    pub(super) fn into_recent(self, from: Timestamp, number: u64) -> RecentCounts {
+        RecentCounts {
+            from,
+            number,
+            routes: by_route(self.routes),
+            groups: self.groups.into_evidence(self.window),
+            sets: self.sets.into_evidence(),
+        }
     }
 
     /// Only the counts, and which time they cover.
@@ -586,6 +607,7 @@ impl Sums {
             known: Vec::new(),
             rules,
             idle_rules: Vec::new(),
+            recent: self.recent,
         })
     }
 }

@@ -5,13 +5,15 @@
 //! and all that it counted is in the store. Nothing of the rest is lost either; it only is not counted under these rules.
 //!
 //! The present rules are those that hold when the record is read. If one has expired since it was counted, what it excused is
-//! not known to agree, and does not count either.
+//! not known to agree, and does not count either. When one expires is in the terms: those of the configuration with which a
+//! mirror ran last, also if an earlier one came back; and the configuration of who asks may end it earlier.
 
 use std::collections::BTreeMap;
 
 use parity_schemas::evidence::carried::{Fate, Redecide, RulesCounted};
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
+use uuid::Uuid;
 
 use super::assemble::{RunWatermarks, Sums};
 use super::{FoundTerms, Selection, TermsFilter, others};
@@ -34,6 +36,8 @@ pub(super) struct Read {
 pub(super) trait ReadEarlier {
     /// The counts of an identity, with all details, and its runs.
     fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError>;
+    /// Only the counts, without details.
+    fn sums_of(&self, identity: &Identity, selection: &Selection) -> Result<Sums, StoreError>;
     /// The terms that are selected.
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
 }
@@ -45,10 +49,10 @@ pub(super) fn carry_over(
     redecide: Redecide,
     (identity, selection, with_latency): (&Identity, &Selection, bool),
     sums: &mut Sums,
-    runs_seen: &RunWatermarks,
+    runs_seen: &mut RunWatermarks,
 ) -> Result<(), StoreError> {
     let earlier = others::by_rules(&runs_seen.others, identity);
-    let rules = |hash: &str| -> Result<RulesCounted, StoreError> {
+    let rules = |hash: &str| -> Result<(RulesCounted, Option<Uuid>), StoreError> {
         let versions = (&identity.legacy_version, &identity.candidate_version);
         let found = store.terms(&TermsFilter {
             migration: identity.migration.clone(),
@@ -56,19 +60,23 @@ pub(super) fn carry_over(
             versions: Some((versions.0.clone(), versions.1.clone())),
             ids: Vec::new(),
         })?;
+        let in_force = found.terms.first().map(|terms| terms.id);
+        let in_force = in_force.filter(|_| !found.missing);
         let mut texts = Vec::new();
         for terms in found.terms {
             if !texts.contains(&terms.rules) {
                 texts.push(terms.rules);
             }
         }
-        Ok(RulesCounted {
+        let rules = RulesCounted {
             hash: hash.to_owned(),
             texts,
-        })
+        };
+        Ok((rules, in_force))
     };
-    let now = rules(&identity.rules_hash)?;
-    let now = match (redecide.expired)(&now, Timestamp::now()) {
+    let (now, in_force) = rules(&identity.rules_hash)?;
+    await_terms(runs_seen, in_force);
+    let now = match (redecide.expired)(&now, &selection.dated, Timestamp::now()) {
         None => now,
         Some(expired) => {
             // What was read without details does not say what each rule excused.
@@ -103,12 +111,25 @@ pub(super) fn carry_over(
             continue;
         }
         let counted = read.sums.counted();
-        match (redecide.fates)(&rules(&hash)?, &now, &counted) {
+        match (redecide.fates)(&rules(&hash)?.0, &now, &counted) {
             Ok(fates) => sums.carry(&hash, read.sums, counted, fates),
             Err(why) => sums.begin_anew(&hash, &read.sums, why),
         }
     }
     Ok(())
+}
+
+/// The run that counted last names the terms that hold now. If these are not in the store yet, the dates of the rules are not
+/// known, so nothing may be decided: the record of that run is not complete.
+fn await_terms(runs_seen: &mut RunWatermarks, in_force: Option<Uuid>) {
+    let named = runs_seen
+        .watermarks
+        .iter_mut()
+        .filter(|(run, _)| !run.terms.is_nil());
+    let last = named.max_by_key(|(run, _)| (run.terms_since, run.id));
+    if let Some((_, lacks)) = last.filter(|_| in_force.is_none()) {
+        *lacks = true;
+    }
 }
 
 /// Why it is not known what a run under these rules received: it has not said that it ended.

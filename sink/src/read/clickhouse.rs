@@ -31,11 +31,12 @@ use uuid::Uuid;
 
 use self::replicas::{ORIGIN, Replicas, SETTINGS};
 use super::answered::{AnsweredFilter, Chosen};
-use super::assemble::nothing;
+use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
+use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
@@ -186,15 +187,16 @@ impl ClickHouseReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, selection.with_latency)?;
+        sums.recent = recent(self, (&identity, selection), sums.window())?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,
                 redecide,
                 (&identity, selection, selection.with_latency),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         sums.outside = self.routes_outside(&identity, selection)?;
@@ -212,15 +214,16 @@ impl ClickHouseReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, true)?;
+        sums.recent = recent(self, (&identity, selection), sums.window())?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,
                 redecide,
                 (&identity, selection, true),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost several
@@ -251,6 +254,10 @@ impl ReadEarlier for ClickHouseReader {
             sums: self.sums(identity, selection, true)?,
             runs_seen,
         })
+    }
+
+    fn sums_of(&self, identity: &Identity, selection: &Selection) -> Result<Sums, StoreError> {
+        self.sums(identity, selection, false)
     }
 
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {

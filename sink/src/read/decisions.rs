@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::Selection;
 use super::assemble::Sums;
+use crate::error::StoreError;
 
 /// Most decisions of one query. A line has some hundred bytes, so this is a few megabytes.
 pub const MAX_DECISIONS: usize = 10_000;
@@ -42,11 +43,16 @@ pub struct TermsFilter {
 /// Terms that were found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundTerms {
-    /// The latest first.
+    /// Those under which was counted last come first, and then the latest that were written.
     pub terms: Vec<Terms>,
     /// There are more, which are earlier.
     pub cut: bool,
+    /// A mirror says that it counts under terms that have not come to the store yet: which are in force is not known.
+    pub missing: bool,
 }
+
+/// Terms that a mirror says it counts under, and since when.
+pub(super) type InForce = (Uuid, Timestamp);
 
 /// Most terms of one query. More than a hundred changes without another rule or version say nothing that fewer do not.
 pub const MAX_TERMS: usize = 100;
@@ -56,7 +62,51 @@ impl FoundTerms {
     pub(super) fn of(mut terms: Vec<Terms>) -> Self {
         let cut = terms.len() > MAX_TERMS;
         terms.truncate(MAX_TERMS);
-        Self { terms, cut }
+        Self {
+            terms,
+            cut,
+            missing: false,
+        }
+    }
+
+    /// The same, those first that were last in force: a configuration that came back has the row that it had at first.
+    /// `named` is what the latest watermark names; `fetch` reads terms by their id.
+    pub(super) fn in_force_first(
+        terms: Vec<Terms>,
+        named: Option<InForce>,
+        fetch: impl FnOnce(Uuid) -> Result<Option<Terms>, StoreError>,
+    ) -> Result<Self, StoreError> {
+        let mut found = Self::of(terms);
+        let Some((id, since)) = named else {
+            return Ok(found);
+        };
+        // Programs whose watermarks name no terms may have written later ones.
+        let first = found.terms.first();
+        if first.is_some_and(|first| first.id == id || first.time > since) {
+            return Ok(found);
+        }
+        let place = found.terms.iter().position(|terms| terms.id == id);
+        let in_force = match place {
+            Some(place) => Some(found.terms.remove(place)),
+            None => fetch(id)?,
+        };
+        match in_force {
+            Some(terms) => found.terms.insert(0, terms),
+            None => found.missing = true,
+        }
+        found.cut |= found.terms.len() > MAX_TERMS;
+        found.terms.truncate(MAX_TERMS);
+        Ok(found)
+    }
+}
+
+impl TermsFilter {
+    /// Just these of the same rules and versions.
+    pub(super) fn only(&self, id: Uuid) -> Self {
+        Self {
+            ids: vec![id],
+            ..self.clone()
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use super::charged::Charged;
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
+use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::begun::{self, Note};
@@ -66,14 +67,15 @@ impl RecordReader for SqliteReader {
             });
         };
         let mut sums = self.sums(&identity, selection, selection.with_latency)?;
-        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        sums.recent = recent(self, (&identity, selection), sums.window())?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,
                 redecide,
                 (&identity, selection, selection.with_latency),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         sums.outside = self.routes_outside(&identity, selection)?;
@@ -94,14 +96,15 @@ impl RecordReader for SqliteReader {
             });
         };
         let mut sums = self.sums(&identity, selection, true)?;
-        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        let mut runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        sums.recent = recent(self, (&identity, selection), sums.window())?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,
                 redecide,
                 (&identity, selection, true),
                 &mut sums,
-                &runs_seen,
+                &mut runs_seen,
             )?;
         }
         sums.outside = self.routes_outside(&identity, selection)?;
@@ -205,6 +208,10 @@ impl ReadEarlier for SqliteReader {
             // A run that the file has not heard of is among those that go on.
             runs_seen: self.run_watermarks(identity, selection, Vec::new())?,
         })
+    }
+
+    fn sums_of(&self, identity: &Identity, selection: &Selection) -> Result<Sums, StoreError> {
+        self.sums(identity, selection, false)
     }
 
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {

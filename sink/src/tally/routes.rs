@@ -34,6 +34,8 @@ pub(super) struct TallyGeneration {
     pub(super) started: Timestamp,
     /// By how many microseconds the clock had been set then.
     pub(super) set_by: i64,
+    /// Under which terms it counts now, and since when.
+    pub(super) terms: (Uuid, Timestamp),
     /// The number of [`OTHER`], which counts all routes beyond the cap.
     other: u32,
     numbers: FastMap<Box<str>, u32>,
@@ -52,6 +54,7 @@ impl TallyGeneration {
             run: new_id(),
             started,
             set_by,
+            terms: Default::default(),
             other: 0,
             numbers: FastMap::default(),
         }
@@ -83,6 +86,18 @@ impl Routes {
             .is_some_and(|last| last.identity == next.identity && last.rule_ids == next.rule_ids);
         if !same {
             self.push(next);
+        }
+    }
+
+    /// From now on the current generation counts under these terms.
+    pub(super) fn begin_terms(&mut self, terms: Uuid, now: Timestamp) {
+        // A clock that was set back must not make them older than those that they replace.
+        let before = self.generations.iter().map(|one| one.terms.1).max();
+        let before = before.unwrap_or_default().saturating_add_micros(1);
+        if let Some(current) = self.generations.last_mut()
+            && current.terms.0 != terms
+        {
+            current.terms = (terms, now.max(before));
         }
     }
 

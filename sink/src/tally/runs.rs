@@ -190,6 +190,8 @@ impl Sums {
             in_groups: sum(|part| part.in_groups),
             in_sets: sum(|part| part.in_sets),
             open,
+            terms: generation.terms.0,
+            terms_since: generation.terms.1,
         }
     }
 }

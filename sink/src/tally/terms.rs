@@ -14,9 +14,13 @@ const KEPT: usize = 32;
 pub(super) struct OfferedTerms(VecDeque<(Terms, Option<u32>)>);
 
 impl OfferedTerms {
-    /// From now on these are in force. Terms that were in force before are not offered twice.
+    /// From now on these are in force. Terms that were in force before are not offered twice, but are again the last that are
+    /// forgotten.
     pub(super) fn add(&mut self, terms: Terms) {
-        if self.0.iter().any(|(known, _)| known.id == terms.id) {
+        let mut offered = self.0.iter();
+        if let Some(place) = offered.position(|(known, _)| known.id == terms.id) {
+            let again = self.0.remove(place);
+            self.0.extend(again);
             return;
         }
         if self.0.len() == KEPT {
@@ -61,7 +65,10 @@ mod tests {
         offered.add(second.clone());
         assert_eq!(offered.offer(4, 3), std::slice::from_ref(&second));
         assert_eq!(offered.offer(5, 4), []);
-        assert_eq!(offered.offer(6, 0), [first, second]);
+        assert_eq!(offered.offer(6, 0), [first.clone(), second.clone()]);
+        offered.add(first.clone());
+        assert_eq!(offered.offer(7, 6), []);
+        assert_eq!(offered.offer(8, 0), [second, first]);
     }
 
     #[test]

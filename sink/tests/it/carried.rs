@@ -144,7 +144,7 @@ fn redecide(
 }
 
 /// Of the rules `ended` one has expired.
-fn expired(rules: &RulesCounted, _: Timestamp) -> Option<Expired> {
+fn expired(rules: &RulesCounted, _: &[RuleText], _: Timestamp) -> Option<Expired> {
     let left = RulesCounted {
         hash: "left".to_owned(),
         texts: vec![terms(of_rules("left"), at(0)).rules],
@@ -152,6 +152,7 @@ fn expired(rules: &RulesCounted, _: Timestamp) -> Option<Expired> {
     let rule = ExpiredRule {
         id: "gone".to_owned(),
         expires: at(70),
+        by_reader: false,
     };
     (rules.hash == "ended").then(|| Expired {
         expired: vec![rule],

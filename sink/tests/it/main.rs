@@ -15,6 +15,7 @@ mod dropped;
 mod kafka;
 mod older;
 mod opening;
+mod recent;
 mod report;
 mod retention;
 mod runs;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use parity_schemas::evidence::carried::{Fate, Redecide};
 use parity_schemas::terms::{Coverage, RuleText, RulesText, Terms};
 use parity_schemas::time::Timestamp;
 use parity_sink::read::{MAX_TERMS, TermsFilter};
 use parity_sink::{
-    Reader, Sink, SinkOptions, StoreConfig, StoreUrl, TallyBook, Writer, WriterOptions,
+    Reader, Selection, Sink, SinkOptions, StoreConfig, StoreUrl, TallyBook, Writer, WriterOptions,
 };
 use uuid::Uuid;
 
@@ -47,13 +48,22 @@ fn run(store: &StoreConfig, all: &[Terms]) -> Arc<TallyBook> {
     book
 }
 
-/// What both processes wrote, the latest first.
+/// What two processes wrote, that first which is in force.
 fn written(store: &StoreConfig) -> Vec<Terms> {
     let first = Timestamp::now();
     let later = first.saturating_add_micros(5_000_000);
     run(store, &[terms(1.0, first)]);
     run(store, &[terms(1.0, later), terms(0.5, later)]);
     vec![terms(0.5, later), terms(1.0, first)]
+}
+
+/// The first of them come back, in a process that had the others meanwhile.
+fn came_back(store: &StoreConfig) {
+    let again = Timestamp::now().saturating_add_micros(6_000_000);
+    run(
+        store,
+        &[terms(1.0, again), terms(0.5, again), terms(1.0, again)],
+    );
 }
 
 fn of(rules_hash: &str) -> TermsFilter {
@@ -123,7 +133,39 @@ fn terms_are_stored_once_and_the_first_write_stays() {
     let expected = written(&store.url);
     assert_eq!(read(&store.url), expected);
     assert_eq!(number(&store.sql(), "SELECT count(*) FROM terms"), 2);
+    came_back(&store.url);
+    let back: Vec<Terms> = expected.iter().rev().cloned().collect();
+    assert_eq!(read(&store.url), back);
+    assert_eq!(number(&store.sql(), "SELECT count(*) FROM terms"), 2);
+    // What a program wrote whose watermarks do not tell.
+    let set = "UPDATE watermarks SET terms = ''";
+    store.sql().execute_batch(set).expect("SQL");
+    assert_eq!(read(&store.url), expected);
     check_versions(&store.url);
+}
+
+#[test]
+fn while_the_terms_in_force_are_not_in_the_store_the_record_is_not_complete() {
+    let store = Store::new();
+    let expected = written(&store.url);
+    came_back(&store.url);
+    let redecide = Redecide {
+        fates: |_, _, routes| Ok(vec![Fate::Untouched; routes.len()]),
+        expired: |_, _, _| None,
+    };
+    let lacks = || {
+        let reader = store.reader().carrying(redecide);
+        let found = reader.evidence(&Selection::default()).expect("it is read");
+        let runs = found.expect("there are runs").runs;
+        runs.iter().filter(|run| run.lacks_tallies).count()
+    };
+    assert_eq!(lacks(), 0);
+    let id = expected[1].id;
+    let moved = format!("UPDATE terms SET rules_hash = 'late' WHERE id = '{id}'");
+    store.sql().execute_batch(&moved).expect("SQL");
+    assert_eq!(lacks(), 1, "of the run that names it last");
+    let found = store.reader().terms(&of("abc")).expect("read");
+    assert!(found.missing && found.terms == expected[..1], "{found:?}");
 }
 
 #[test]
@@ -134,6 +176,9 @@ fn terms_are_the_same_in_clickhouse_directly_and_through_kafka() {
     let direct = with_tables(&direct);
     let expected = written(&direct);
     assert_eq!(read(&direct), expected);
+    came_back(&direct);
+    let back: Vec<Terms> = expected.iter().rev().cloned().collect();
+    assert_eq!(read(&direct), back);
     check_versions(&direct);
 
     let database = server.database();
@@ -147,6 +192,9 @@ fn terms_are_the_same_in_clickhouse_directly_and_through_kafka() {
     let stopper = sink.stopper();
     let running = std::thread::spawn(move || sink.run());
     wait_until("all of them are stored", || read(&target) == expected);
+    came_back(&source);
+    let back: Vec<Terms> = expected.iter().rev().cloned().collect();
+    wait_until("the first are in force again", || read(&target) == back);
     stopper.stop();
     let ended = running.join().expect("no panic").expect("no failure");
     assert_eq!(ended.dead_letters, 0);

@@ -66,6 +66,7 @@ fn evidence(groups: &[(&str, &str, u64, u64)], sets: &[(&[&str], u64)]) -> Evide
             .collect(),
         runs: Vec::new(),
         carried: Vec::new(),
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         only_left_out: Vec::new(),

@@ -46,6 +46,7 @@ pub(super) fn evidence(mirror: &Mirror, former: Option<&Former>, until: Timestam
         sets: sums.sets.into_values().collect(),
         runs: Vec::new(),
         carried,
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         only_left_out: Vec::new(),

@@ -4,6 +4,7 @@ use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::table;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
@@ -13,7 +14,8 @@ use super::{ClickHouseReader, touched, word};
 use crate::error::StoreError;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
-    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
+    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, InForce, MAX_TERMS,
+    TermsFilter,
 };
 
 /// The columns of a line, as they are selected.
@@ -32,6 +34,12 @@ struct LineRow {
 #[derive(Row, Deserialize)]
 struct DocumentRow {
     text: String,
+}
+
+#[derive(Row, Deserialize)]
+struct InForceRow {
+    named: String,
+    since: i64,
 }
 
 impl ClickHouseReader {
@@ -54,6 +62,37 @@ impl ClickHouseReader {
     }
 
     pub(super) fn find_terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        // Read first, so that what it names may be there.
+        let named = self.terms_in_force(filter)?;
+        let found = self.select_terms(filter)?;
+        FoundTerms::in_force_first(found, named, |id| {
+            Ok(self.select_terms(&filter.only(id))?.pop())
+        })
+    }
+
+    /// What the latest watermark names; nothing for who asks for certain terms.
+    fn terms_in_force(&self, filter: &TermsFilter) -> Result<Option<InForce>, StoreError> {
+        if !filter.ids.is_empty() {
+            return Ok(None);
+        }
+        let conditions = Conditions::of_terms(filter, &OF_TERMS);
+        let sql = format!(
+            "SELECT toString(t.terms) AS named, toUnixTimestamp64Micro(t.terms_since) AS since \
+             FROM watermarks AS t FINAL {} AND t.terms != toUUID('{}') \
+             ORDER BY since DESC, toString(t.id) DESC LIMIT 1",
+            conditions.sql(),
+            Uuid::nil()
+        );
+        let found = self.ask::<InForceRow>(self.bound(&sql, conditions))?.pop();
+        found
+            .map(|row| {
+                let id = word("watermarks", "terms", &row.named)?;
+                Ok((id, Timestamp::from_micros(row.since)))
+            })
+            .transpose()
+    }
+
+    fn select_terms(&self, filter: &TermsFilter) -> Result<Vec<Terms>, StoreError> {
         let conditions = Conditions::of_terms(filter, &OF_TERMS);
         let sql = format!(
             "SELECT {} FROM terms AS t FINAL {} {} LIMIT {}",
@@ -63,8 +102,7 @@ impl ClickHouseReader {
             MAX_TERMS + 1
         );
         let rows = self.ask::<TermsRow>(self.bound(&sql, conditions))?;
-        let found = rows.into_iter().map(TermsRow::into_record);
-        Ok(FoundTerms::of(found.collect::<Result<_, _>>()?))
+        rows.into_iter().map(TermsRow::into_record).collect()
     }
 
     fn bound(&self, sql: &str, conditions: Conditions) -> clickhouse::query::Query {

@@ -264,6 +264,8 @@ struct WatermarkRow {
     in_groups: u64,
     in_sets: u64,
     open: String,
+    terms: String,
+    terms_since: i64,
 }
 
 impl WatermarkRow {
@@ -288,6 +290,8 @@ impl WatermarkRow {
             in_groups: self.in_groups,
             in_sets: self.in_sets,
             open,
+            terms: word("watermarks", "terms", &self.terms)?,
+            terms_since: Timestamp::from_micros(self.terms_since),
         })
     }
 }
@@ -362,7 +366,8 @@ const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.in
      toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended, w.under_way AS under_way, \
      toUnixTimestamp64Micro(w.counted_from) AS counted_from, toUnixTimestamp64Micro(w.open_from) AS open_from, \
      w.tallies AS tallies, w.received AS received, w.settled AS settled, w.in_groups AS in_groups, \
-     w.in_sets AS in_sets, w.open AS open FROM watermarks AS w FINAL \
+     w.in_sets AS in_sets, w.open AS open, toString(w.terms) AS terms, \
+     toUnixTimestamp64Micro(w.terms_since) AS terms_since FROM watermarks AS w FINAL \
      WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash = ? \
      ORDER BY w.instance, w.started, w.id";
 

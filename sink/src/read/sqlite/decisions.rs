@@ -3,6 +3,7 @@
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::Terms;
 use rusqlite::ToSql;
 use rusqlite::types::ToSqlOutput;
 use uuid::Uuid;
@@ -13,7 +14,8 @@ use crate::error::StoreError;
 use crate::read::charged::Charged;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
-    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
+    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, InForce, MAX_TERMS,
+    TermsFilter,
 };
 
 impl SqliteReader {
@@ -48,10 +50,35 @@ impl SqliteReader {
     }
 
     pub(super) fn find_terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
+        // Read first, so that what it names is there.
+        let named = self.terms_in_force(filter)?;
+        let found = self.select_terms(filter)?;
+        FoundTerms::in_force_first(found, named, |id| {
+            Ok(self.select_terms(&filter.only(id))?.pop())
+        })
+    }
+
+    fn select_terms(&self, filter: &TermsFilter) -> Result<Vec<Terms>, StoreError> {
         let conditions = Conditions::of_terms(filter, &SPELLING);
         let values = rusqlite::params_from_iter(&conditions.values);
-        let found = self.rows(&of_terms(&conditions), values, "terms", terms)?;
-        Ok(FoundTerms::of(found))
+        self.rows(&of_terms(&conditions), values, "terms", terms)
+    }
+
+    /// What the latest watermark names; nothing for who asks for certain terms.
+    fn terms_in_force(&self, filter: &TermsFilter) -> Result<Option<InForce>, StoreError> {
+        if !filter.ids.is_empty() {
+            return Ok(None);
+        }
+        let conditions = Conditions::of_terms(filter, &SPELLING);
+        let sql = format!(
+            "SELECT terms, terms_since FROM watermarks {} AND terms <> '' ORDER BY terms_since DESC, id DESC LIMIT 1",
+            conditions.sql()
+        );
+        let values = rusqlite::params_from_iter(&conditions.values);
+        let found = self.rows(&sql, values, "watermarks", |row| {
+            Ok((row.word(0, "terms")?, row.time(1, "terms_since")?))
+        })?;
+        Ok(found.into_iter().next())
     }
 
     pub(super) fn count(

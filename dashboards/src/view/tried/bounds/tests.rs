@@ -44,6 +44,7 @@ fn evidence() -> Evidence {
         instances: Vec::new(),
         runs: Vec::new(),
         carried: Vec::new(),
+        recent: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         only_left_out: Vec::new(),
