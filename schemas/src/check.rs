@@ -34,7 +34,7 @@ pub struct CheckDocument {
     /// Parts of the file that could not be read.
     pub unreadable: u64,
     /// Places of expected answers that the file hides, with the number of requests: something was there, and whether it is the same
-    /// is not known.
+    /// is not known. `trailer`: the service sent trailers, and the file does not say which are expected.
     pub hidden: BTreeMap<String, u64>,
     /// From the first request to the last answer.
     pub elapsed_ms: u64,

@@ -19,6 +19,7 @@ use parity_mirror::replay::{Recorded, Source, SourceError, is_needed};
 use parity_schemas::check::{CHECK_SCHEMA, CheckDocument, CheckOutcome, CheckedRequest};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
+use parity_schemas::recording::UNKNOWN_TRAILERS;
 use parity_schemas::route::RouteRule;
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_schemas::visible::visible;
@@ -211,6 +212,10 @@ impl<'a> Checking<'a> {
     fn compare(&mut self, exchange: &Exchange, checked: CheckedRequest) {
         let comparison = self.comparator.compare(exchange);
         for part in comparison.hidden.iter().flat_map(|hidden| hidden.iter()) {
+            if part == UNKNOWN_TRAILERS && exchange.candidate.trailers.is_none() {
+                // Nothing that came was left out.
+                continue;
+            }
             let places = self.found.hidden.len();
             if places < SHOWN || self.found.hidden.contains_key(part) {
                 *self.found.hidden.entry(part.clone()).or_default() += 1;

@@ -40,6 +40,7 @@ mod faults;
 mod floods;
 mod graphql;
 mod graphql_operations;
+mod grpc;
 mod grpc_web;
 mod isolation;
 mod judges;

@@ -46,7 +46,7 @@ pub(super) fn text(found: &CheckDocument) -> String {
             .map(|(part, count)| format!("{part} ({count})"));
         let parts: Vec<String> = parts.collect();
         line(format!(
-            "present, not compared, because the file hides them: {}",
+            "present, not compared, because the file does not show them: {}",
             parts.join(", ")
         ));
     }
