@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::future::Future;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
@@ -155,6 +157,34 @@ impl Drop for Supervised {
         let _ended = self.guard.wait();
         drop(self.listening.take().map(JoinHandle::join));
     }
+}
+
+/// Whether a program can be started, as far as can be seen: where it is looked for is a file that somebody may execute.
+pub(crate) fn can_start(program: &OsStr) -> io::Result<()> {
+    let look = |path: &Path| {
+        let found = path.metadata()?;
+        if found.is_file() && found.permissions().mode() & 0o111 != 0 {
+            Ok(())
+        } else {
+            Err(io::Error::from(io::ErrorKind::PermissionDenied))
+        }
+    };
+    if program.as_encoded_bytes().contains(&b'/') {
+        return look(Path::new(program));
+    }
+    // Without a list of folders the system has one of its own.
+    let Some(folders) = std::env::var_os("PATH") else {
+        return Ok(());
+    };
+    let mut refused = io::ErrorKind::NotFound;
+    for folder in std::env::split_paths(&folders) {
+        match look(&folder.join(program)) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => refused = error.kind(),
+            Err(_) => {}
+        }
+    }
+    Err(refused.into())
 }
 
 fn wait_for(

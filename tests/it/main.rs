@@ -59,6 +59,7 @@ mod record;
 mod recording;
 mod reload;
 mod replay;
+mod replay_once;
 mod replay_sessions;
 mod replay_stream;
 mod restart;

@@ -64,7 +64,7 @@ fn hide(part: &Part, redact: &mut RedactConfig) {
         Part::Cookie(_) => {}
         Part::Query(name) | Part::Form(name) => {
             if !mask(name) {
-                redact.mask_places.push(pointer([&**name]));
+                redact.mask_places.push(pointer_of([&**name]));
             }
             redact.keep_query.retain(|kept| **kept != **name);
         }
@@ -80,14 +80,14 @@ fn hide(part: &Part, redact: &mut RedactConfig) {
                 // No name leads to it: a list is the whole body, or what names it has no letters.
                 redact
                     .mask_places
-                    .push(pointer(steps.iter().map(|step| &**step)));
+                    .push(pointer_of(steps.iter().map(|step| &**step)));
             }
         }
     }
 }
 
 /// The JSON Pointer of these steps.
-fn pointer<'s>(steps: impl IntoIterator<Item = &'s str>) -> String {
+fn pointer_of<'s>(steps: impl IntoIterator<Item = &'s str>) -> String {
     let mut pointer = String::new();
     for step in steps {
         pointer.push('/');
