@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use parity_schemas::visible::visible;
+use rustix::io::Errno;
 use rustix::process::Pid;
 use tokio::sync::watch;
 
@@ -166,7 +167,7 @@ pub(crate) fn can_start(program: &OsStr) -> io::Result<()> {
         if found.is_file() && found.permissions().mode() & 0o111 != 0 {
             Ok(())
         } else {
-            Err(io::Error::from(io::ErrorKind::PermissionDenied))
+            Err(Errno::ACCESS.into())
         }
     };
     if program.as_encoded_bytes().contains(&b'/') {
@@ -176,11 +177,13 @@ pub(crate) fn can_start(program: &OsStr) -> io::Result<()> {
     let Some(folders) = std::env::var_os("PATH") else {
         return Ok(());
     };
-    let mut refused = io::ErrorKind::NotFound;
+    let mut refused = Errno::NOENT;
     for folder in std::env::split_paths(&folders) {
         match look(&folder.join(program)) {
             Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => refused = error.kind(),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                refused = Errno::ACCESS;
+            }
             Err(_) => {}
         }
     }

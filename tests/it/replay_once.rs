@@ -135,7 +135,7 @@ fn no_pass_rests_on_requests_without_what_they_need() {
     );
     let login = hiding(&["authorization", HASH], &["header/authorization"]);
     place.write("login.ndjson", login);
-    let refused = "this is no proof, so the exit code is 3: 1 of 3,001 requests was sent without what the recording hides";
+    let refused = "this is no proof, so the exit code is 3: 1 of 3,001 requests were sent without what the recording hides";
     let substitute = "[[substitute]]\nput = \"header:authorization\"\nenv = \"TEST_LOGIN\"\n";
     place.write("login.toml", substitute);
     let mut number = 0;
