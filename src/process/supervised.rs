@@ -170,6 +170,9 @@ pub(crate) fn can_start(program: &OsStr) -> io::Result<()> {
             Err(Errno::ACCESS.into())
         }
     };
+    if program.is_empty() {
+        return Err(Errno::NOENT.into());
+    }
     if program.as_encoded_bytes().contains(&b'/') {
         return look(Path::new(program));
     }
