@@ -46,9 +46,16 @@ pub(crate) fn plain(answer: &Capture) -> Parts<'_> {
     (Cow::Borrowed(&answer.headers), trailers)
 }
 
+/// Whether an answer has its status in the header, and so no trailers.
+pub(crate) fn has_status_in_header(answer: &Capture) -> bool {
+    answer.trailers.is_none()
+        && media::is_any_grpc(&answer.headers)
+        && answer.headers.contains(&STATUS[0])
+}
+
 /// The fields of an answer, with a status from the header moved into the trailers.
 pub(crate) fn parts(answer: &Capture) -> Parts<'_> {
-    if answer.trailers.is_some() || !answer.headers.contains(&STATUS[0]) {
+    if !has_status_in_header(answer) {
         return plain(answer);
     }
     let (moved, headers) = answer.headers.partition(|name| STATUS.contains(name));

@@ -212,17 +212,24 @@ pub(crate) fn is_grpc_web_text(headers: &HeaderMap) -> bool {
     is_media(headers, b"application/grpc-web-text")
 }
 
+/// Whether a `Content-Type` is that of gRPC over HTTP/2.
+pub(crate) fn is_grpc_type(value: &[u8]) -> bool {
+    is_type(value, b"application/grpc")
+}
+
 fn is_media(headers: &HeaderMap, wanted: &[u8]) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|value| {
-        let value = value.as_bytes();
-        value
-            .get(..wanted.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
-            && matches!(
-                value.get(wanted.len()),
-                None | Some(b';' | b' ' | b'\t' | b'+')
-            )
-    })
+    let value = headers.get(CONTENT_TYPE);
+    value.is_some_and(|value| is_type(value.as_bytes(), wanted))
+}
+
+fn is_type(value: &[u8], wanted: &[u8]) -> bool {
+    value
+        .get(..wanted.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+        && matches!(
+            value.get(wanted.len()),
+            None | Some(b';' | b' ' | b'\t' | b'+')
+        )
 }
 
 fn wants_trailers(headers: &HeaderMap) -> bool {

@@ -37,7 +37,8 @@ pub struct CheckDocument {
     /// Parts of the file that could not be read.
     pub unreadable: u64,
     /// Places of expected answers that the file hides, with the number of requests: something was there, and whether it is the same
-    /// is not known. A request of whose answer the whole body is hidden counts as `not_compared`, because of `legacy_hidden`.
+    /// is not known. `trailer`: the service sent trailers, and the file does not say which are expected. A request of whose answer the
+    /// whole body is hidden counts as `not_compared`, because of `legacy_hidden`.
     pub hidden: BTreeMap<String, u64>,
     /// From the first request to the last answer.
     pub elapsed_ms: u64,

@@ -228,8 +228,9 @@ pub struct Capture {
     pub body: Body,
     /// Trailer fields, if there were any. Unknown for an answer whose body was omitted.
     pub trailers: Option<FieldLines>,
-    /// What of it is not what the service answered, because a recording hides it: the names are those of
-    /// [`RecordedResponse::hidden`](crate::recording::RecordedResponse::hidden). `None` for an answer as it came.
+    /// What of it is not what the service answered, because a recording hides it or does not have it: the names are those of
+    /// [`RecordedResponse::hidden`](crate::recording::RecordedResponse::hidden), and
+    /// [`UNKNOWN_TRAILERS`](crate::recording::UNKNOWN_TRAILERS). `None` for an answer as it came.
     pub hidden: Option<Arc<[String]>>,
     /// From sending the request to the head of the answer.
     pub head_elapsed: Duration,

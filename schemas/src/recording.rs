@@ -11,6 +11,9 @@ use crate::time::Timestamp;
 /// The schema of a line.
 pub const EXCHANGE_SCHEMA: &str = "parity.exchange/v1";
 
+/// The name of all trailers of an answer among what is hidden of it, where nobody knows which it had.
+pub const UNKNOWN_TRAILERS: &str = "trailer";
+
 /// One request, and the answer of then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedExchange {
@@ -51,10 +54,14 @@ pub struct RecordedResponse {
     /// Its body, still encoded by its `content-encoding`.
     #[serde(flatten)]
     pub body: RecordedBody,
+    /// Names and values of its trailers, such as the status of gRPC, in the order received; empty if it had none. Absent if that is
+    /// not known, as in recordings of earlier versions: then trailers are not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trailers: Option<Vec<(String, String)>>,
     /// From sending the request to the last byte of the answer.
     #[serde(default)]
     pub elapsed_us: u64,
-    /// What of it was hidden, as for the request.
+    /// What of it was hidden, as for the request, and `trailer/grpc-message`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
 }

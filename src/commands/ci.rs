@@ -37,7 +37,7 @@ use crate::process::descendants::inherit_orphans;
 use crate::process::handover::Inherited;
 use crate::process::instance::Instance;
 use crate::process::signals::{Hangup, Signal, Signals};
-use crate::process::supervised::{End, Supervised};
+use crate::process::supervised::{self, End, Supervised};
 
 /// How long what the tests have caused may take to get its outcome: being asked again takes the longest, and is bounded by the
 /// deadline of the candidate and a delay before it.
@@ -54,6 +54,14 @@ pub(crate) fn run(args: &CiArgs) -> Result<ExitCode> {
         .context("no place for the record and the logs of the job")?;
     let store = format!("sqlite:{}", folder.path().join("parity.db").display());
     let plan = Plan::of(args, &store)?;
+    // Before two services are started in vain.
+    if let Some(program) = args.command.first()
+        && let Err(error) = supervised::can_start(program)
+    {
+        let program = program.to_string_lossy().into_owned();
+        let end = End::NotStarted(format!("{program}: {error}"));
+        bail!("the test command {end}");
+    }
     let mut asked = args.asked.question().clone();
     gate::demand_operations(&mut asked, args.openapi.as_deref())?;
     let opened = match args.recordings.as_slice() {
@@ -107,24 +115,39 @@ fn keep(ended: &Result<ExitCode>, folder: TempDir, args: &CiArgs, services: &Ser
         }
     }
     let mut kept: Vec<PathBuf> = services.logs();
-    let store = folder.path().join("parity.db");
-    if args
+    let has_own_store = args
         .flags
         .settings()
         .iter()
-        .all(|(setting, _)| setting.key != record::STORE.key)
-        && store.exists()
-    {
+        .all(|(setting, _)| setting.key != record::STORE.key);
+    let store = folder.path().join("parity.db");
+    // Who names a folder for the logs looks there, and names a store to keep the record.
+    if args.logs.is_none() && has_own_store && store.exists() {
         kept.push(store);
     }
     if kept.is_empty() {
         return;
     }
     if kept.iter().any(|path| path.starts_with(folder.path())) {
-        let _stays = folder.keep();
+        leave_only(&kept, &folder.keep());
     }
     let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
     terminal::note(&visible(&format!("kept: {}", kept.join(" "))));
+}
+
+/// Removes what is in the folder and is not kept. The files beside a record are a part of it.
+fn leave_only(kept: &[PathBuf], folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let is_part = |whole: &PathBuf| {
+            let names = (path.file_name(), whole.file_name());
+            matches!(names, (Some(part), Some(whole)) if part.as_encoded_bytes().starts_with(whole.as_encoded_bytes()))
+        };
+        // An earlier piece of a log, `legacy.log.1`, begins with its name, too.
+        if !kept.iter().any(is_part) {
+            let _stays = std::fs::remove_file(&path);
+        }
+    }
 }
 
 /// A job under way.
@@ -277,12 +300,12 @@ impl Job<'_> {
             .iter()
             .map(|word| word.to_string_lossy())
             .collect();
-        terminal::note(&visible(&format!(
+        let running = format!(
             "running {} with {URL}={url}; admin port on http://{}/",
             shown.join(" "),
             instance.admin_address()
-        )));
-        let tested = self.run_tests(&environment, &instance, services, signals);
+        );
+        let tested = self.run_tests((&environment, &running), &instance, services, signals);
         let settled = tested.and_then(|end| {
             settle(&instance, services, signals)?;
             if instance.received() == 0 {
@@ -317,14 +340,21 @@ impl Job<'_> {
     /// Runs the tests to their end, and ends what they leave behind.
     fn run_tests(
         &self,
-        environment: &[(String, String)],
+        (environment, running): (&[(String, String)], &str),
         instance: &Instance,
         services: &mut Services,
         signals: &mut Signals,
     ) -> Result<End> {
         // Standard output is for the decision.
         let mut command = Supervised::start(&self.args.command, environment, Stdio::inherit())?;
+        let begun = command.begun();
         let (tested, broken, proxy) = (command.ended(), services.broken(), instance.ended());
+        let tested = async {
+            if begun.await.pid.is_some() {
+                terminal::note(&visible(running));
+            }
+            tested.await
+        };
         let outcome = until(
             signals,
             self.within("the test command", async {

@@ -23,6 +23,7 @@ impl Layers {
             keep_headers: self.list(&redact::KEEP_HEADERS),
             keep_query: self.list(&redact::KEEP_QUERY),
             mask_keys: self.list(&redact::MASK_KEYS),
+            mask_places: Vec::new(),
             text,
         };
         self.refuse_names(&redact::KEEP_HEADERS, |name| RedactConfig {

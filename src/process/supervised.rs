@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::future::Future;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use parity_schemas::visible::visible;
+use rustix::io::Errno;
 use rustix::process::Pid;
 use tokio::sync::watch;
 
@@ -155,6 +158,39 @@ impl Drop for Supervised {
         let _ended = self.guard.wait();
         drop(self.listening.take().map(JoinHandle::join));
     }
+}
+
+/// Whether a program can be started, as far as can be seen: where it is looked for is a file that somebody may execute.
+pub(crate) fn can_start(program: &OsStr) -> io::Result<()> {
+    let look = |path: &Path| {
+        let found = path.metadata()?;
+        if found.is_file() && found.permissions().mode() & 0o111 != 0 {
+            Ok(())
+        } else {
+            Err(Errno::ACCESS.into())
+        }
+    };
+    if program.is_empty() {
+        return Err(Errno::NOENT.into());
+    }
+    if program.as_encoded_bytes().contains(&b'/') {
+        return look(Path::new(program));
+    }
+    // Without a list of folders the system has one of its own.
+    let Some(folders) = std::env::var_os("PATH") else {
+        return Ok(());
+    };
+    let mut refused = Errno::NOENT;
+    for folder in std::env::split_paths(&folders) {
+        match look(&folder.join(program)) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                refused = Errno::ACCESS;
+            }
+            Err(_) => {}
+        }
+    }
+    Err(refused.into())
 }
 
 fn wait_for(

@@ -265,7 +265,7 @@ fn what_is_hidden_is_told_in_words_and_what_needs_it_is_not_asked() {
     let text = place.run(&["check", "samples.ndjson", "--target", &service.url()]);
     assert!(
         text.stdout
-            .contains("present, not compared, because the file hides them: body (1)"),
+            .contains("present, not compared, because the file does not show them: body (1)"),
         "{}",
         text.stdout
     );

@@ -7,7 +7,7 @@ use parity_schemas::exchange::{Capture, Omitted};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::{Finding, Kind, Part, Side};
 
-use super::{AnswerPair, body};
+use super::{AnswerPair, body, hidden};
 use crate::collect::{Collector, Flow};
 use crate::grpc;
 use crate::grpc::web::Invalid;
@@ -117,6 +117,10 @@ fn header(
 
 /// Whether the trailers are known, or are known to be absent.
 fn trailers_are_known(answer: &Capture) -> bool {
+    if hidden::lacks_trailers(answer) {
+        // A status in the header says that there are none.
+        return grpc::has_status_in_header(answer);
+    }
     let body_came = matches!(answer.body.omission(), None | Some(Omitted::LetGo { .. }));
     body_came || answer.trailers.is_some()
 }

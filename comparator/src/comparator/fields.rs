@@ -13,6 +13,7 @@ use std::borrow::Cow;
 
 use parity_schemas::exchange::{Body, Capture, Exchange};
 use parity_schemas::field_share::{FieldCount, FieldNumbers};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Part;
 
 use super::Comparator;
@@ -58,14 +59,20 @@ impl Comparator {
                 };
                 counting.body(body)
             });
-        let mut header = headers::count(&fields, Part::Header, deciding);
-        if let Some(hidden) = &answer.hidden {
+        let hidden = answer.hidden.as_deref().unwrap_or_default();
+        if !hidden.is_empty() {
             body = without_hidden_body(body, hidden);
-            let hidden = hidden_fields(&fields, hidden);
-            let hidden = headers::count(&hidden, Part::Header, deciding);
-            header.left = header.left.saturating_sub(hidden.left);
-            header.roughly = header.roughly.saturating_sub(hidden.roughly);
         }
+        let count = |fields: &FieldLines, part| {
+            let mut counted = headers::count(fields, part, deciding);
+            if !hidden.is_empty() {
+                let hidden = hidden_fields(fields, part, hidden);
+                let hidden = headers::count(&hidden, part, deciding);
+                counted.left = counted.left.saturating_sub(hidden.left);
+                counted.roughly = counted.roughly.saturating_sub(hidden.roughly);
+            }
+            counted
+        };
         let status = Values {
             all: 1,
             left: u64::from(scope.status.is_empty()),
@@ -73,8 +80,8 @@ impl Comparator {
         };
         let parts = [
             status,
-            header,
-            headers::count(&trailers, Part::Trailer, deciding),
+            count(&fields, Part::Header),
+            count(&trailers, Part::Trailer),
             body,
         ];
         let sum = |of: fn(&Values) -> u64| parts.iter().map(of).sum();

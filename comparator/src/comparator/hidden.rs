@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use parity_schemas::exchange::Exchange;
+use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::fields::FieldLines;
+use parity_schemas::recording::UNKNOWN_TRAILERS;
 use parity_schemas::verdict::{Finding, Kind, Part, Reason, Verdict};
 
 use super::Comparison;
@@ -15,6 +16,12 @@ use crate::json::Values;
 
 /// The name of all of a body.
 const BODY: &str = "body";
+
+/// Whether it is not known which trailers an answer had.
+pub(super) fn lacks_trailers(answer: &Capture) -> bool {
+    let hidden = answer.hidden.as_deref().unwrap_or_default();
+    hidden.iter().any(|name| name == UNKNOWN_TRAILERS)
+}
 
 /// The comparison without the differences at hidden places.
 pub(super) fn let_pass(
@@ -73,12 +80,11 @@ pub(super) fn without_hidden_body(body: Values, hidden: &[String]) -> Values {
     }
 }
 
-/// The fields of a header of which a value is hidden.
-pub(super) fn hidden_fields(fields: &FieldLines, hidden: &[String]) -> FieldLines {
+/// The fields of a header, or of trailers, of which a value is hidden.
+pub(super) fn hidden_fields(fields: &FieldLines, part: Part, hidden: &[String]) -> FieldLines {
     let is_hidden = |field: &str| {
-        let paths = hidden
-            .iter()
-            .filter_map(|name| name.strip_prefix("header/"));
+        let names = hidden.iter().filter_map(|name| name.split_once('/'));
+        let paths = names.filter_map(|(of, path)| (of == part.as_str()).then_some(path));
         paths
             .filter_map(|path| path.split('/').next())
             .any(|name| name == field)
@@ -92,14 +98,13 @@ pub(super) fn hidden_fields(fields: &FieldLines, hidden: &[String]) -> FieldLine
 /// Whether a finding is about the value at a hidden place. That nothing is there is a difference.
 fn is_hidden(name: &str, finding: &Finding) -> bool {
     let path = match (finding.part, name.split_once('/')) {
-        (Part::Header, Some(("header", path))) => path,
+        (Part::Header, Some(("header", path))) | (Part::Trailer, Some(("trailer", path))) => path,
         (Part::Body, Some((BODY, path))) => {
             return finding.path.strip_prefix('/') == Some(path) && is_of_value(finding.kind);
         }
         _ => return false,
     };
-    let below = finding.path.strip_prefix(path);
-    match below {
+    match finding.path.strip_prefix(path) {
         Some("") => is_of_value(finding.kind),
         // Which cookies there were is hidden.
         Some(below) => below.starts_with('/'),

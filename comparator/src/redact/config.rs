@@ -27,6 +27,10 @@ pub struct RedactConfig {
     pub keep_query: Vec<String>,
     /// Keys whose values in bodies are hashed, besides those that always are (`password`, `token`, …).
     pub mask_keys: Vec<String>,
+    /// Places in bodies, as JSON Pointers, whose values are hashed: those that have no name, such as the first element of a list
+    /// that is the whole body. Not a setting: a replay hides there what it puts or takes.
+    #[serde(skip)]
+    pub mask_places: Vec<String>,
     /// What is recorded of plain text, in which secrets can only be guessed at.
     pub text: PlainText,
 }
@@ -100,6 +104,7 @@ impl Default for RedactConfig {
                 "_end",
             ]),
             mask_keys: Vec::new(),
+            mask_places: Vec::new(),
             text: PlainText::default(),
         }
     }
@@ -116,6 +121,9 @@ pub enum RedactError {
         "keep_headers: `{0}` carries credentials and is always recorded as a keyed hash; remove it"
     )]
     CredentialHeader(String),
+    /// A place that is no JSON Pointer, or too deep.
+    #[error("no value at `{0}` can be hidden: {1}")]
+    MaskPlace(String, String),
     /// A key of nothing but punctuation.
     #[error("mask_keys: `{0}` names no key")]
     MaskKey(String),

@@ -127,6 +127,8 @@ impl Redactor {
         if key.len() < MIN_KEY_BYTES {
             return Err(RedactError::ShortKey { length: key.len() });
         }
+        let rules = rules.also_hiding(&config.mask_places);
+        let rules = rules.map_err(|(place, why)| RedactError::MaskPlace(place, why))?;
         Ok(Self {
             keep_headers,
             keep_query: config.keep_query.iter().cloned().collect(),

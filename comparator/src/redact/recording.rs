@@ -72,13 +72,9 @@ impl Redactor {
                 &mut hidden,
             );
         }
-        this.lines_of(
-            &request.headers,
-            is_decoded,
-            &scope,
-            &mut headers,
-            &mut hidden,
-        );
+        for (name, value) in without_encoding(&request.headers, is_decoded) {
+            this.line(name, value, &scope, &mut headers, &mut hidden);
+        }
         hidden.extend(of_body);
         RecordedExchange {
             schema: EXCHANGE_SCHEMA.to_owned(),
@@ -101,18 +97,21 @@ impl Redactor {
     fn recorded_answer(&self, answer: &Capture, scope: &Scope) -> RecordedResponse {
         let (mut headers, mut hidden) = (Vec::with_capacity(answer.headers.len()), Vec::new());
         let (body, is_decoded, of_body) = self.recorded_body(&answer.headers, &answer.body, scope);
-        self.lines_of(
-            &answer.headers,
-            is_decoded,
-            scope,
-            &mut headers,
-            &mut hidden,
-        );
+        for (name, value) in without_encoding(&answer.headers, is_decoded) {
+            self.line(name, value, scope, &mut headers, &mut hidden);
+        }
         hidden.extend(of_body);
+        let trailers = answer.trailers.iter().flat_map(FieldLines::iter);
+        let trailers = trailers.map(|(name, value)| {
+            let shown = self.field_of(Part::Trailer, name, value.as_bytes(), scope, &mut hidden);
+            (name.as_str().to_owned(), shown)
+        });
+        let trailers = trailers.collect();
         RecordedResponse {
             status: answer.status,
             headers,
             body,
+            trailers: Some(trailers),
             elapsed_us: u64::try_from(answer.elapsed.as_micros()).unwrap_or(u64::MAX),
             hidden,
         }
@@ -156,21 +155,6 @@ impl Redactor {
 
     // === Fields ===
 
-    fn lines_of(
-        &self,
-        fields: &FieldLines,
-        is_decoded: bool,
-        scope: &Scope,
-        lines: &mut Vec<(String, String)>,
-        hidden: &mut Vec<String>,
-    ) {
-        for (name, value) in fields.iter() {
-            if !(is_decoded && name == CONTENT_ENCODING) {
-                self.line(name, value.as_bytes(), scope, lines, hidden);
-            }
-        }
-    }
-
     fn line(
         &self,
         name: &HeaderName,
@@ -183,20 +167,30 @@ impl Redactor {
         let shown = match std::str::from_utf8(value) {
             Ok(text) if *name == COOKIE => self.cookies(text, hidden),
             Ok(text) if *name == SET_COOKIE => self.set_cookie(text, hidden),
-            Ok(text) => {
-                let shown = self.header_value(Part::Header, key, text, scope);
-                if shown != text {
-                    hidden.push(format!("header/{key}"));
-                }
-                shown
-            }
-            // A line has only text.
-            Err(_) => {
-                hidden.push(format!("header/{key}"));
-                self.hash(value)
-            }
+            _ => self.field_of(Part::Header, name, value, scope, hidden),
         };
         lines.push((key.to_owned(), shown));
+    }
+
+    /// The value of a header or trailer field.
+    fn field_of(
+        &self,
+        part: Part,
+        name: &HeaderName,
+        value: &[u8],
+        scope: &Scope,
+        hidden: &mut Vec<String>,
+    ) -> String {
+        // A line has only text.
+        let text = std::str::from_utf8(value).ok();
+        let shown = text.map_or_else(
+            || self.hash(value),
+            |text| self.header_value(part, name.as_str(), text, scope),
+        );
+        if text != Some(&*shown) {
+            hidden.push(format!("{}/{name}", part.as_str()));
+        }
+        shown
     }
 
     /// Cookies by name, each with its value hidden.
@@ -337,4 +331,15 @@ impl Redactor {
             .collect();
         Some((pairs.join("&"), hidden))
     }
+}
+
+/// The fields of a message as it is recorded: without the encoding of its body, if that was undone.
+fn without_encoding(
+    fields: &FieldLines,
+    is_decoded: bool,
+) -> impl Iterator<Item = (&HeaderName, &[u8])> {
+    let kept = fields
+        .iter()
+        .filter(move |(name, _)| !(is_decoded && *name == CONTENT_ENCODING));
+    kept.map(|(name, value)| (name, value.as_bytes()))
 }

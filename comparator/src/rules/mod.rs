@@ -24,6 +24,8 @@ mod segment;
 mod text;
 pub(crate) mod trie;
 
+use std::sync::Arc;
+
 use std::borrow::Cow;
 
 use parity_schemas::route::means;
@@ -127,6 +129,27 @@ impl Rules {
             hash,
             trie,
         }
+    }
+
+    /// With a `mask` rule for each of these JSON Pointers, behind all others, so that each keeps its number. The error has the
+    /// pointer and what is wrong with it.
+    pub(crate) fn also_hiding(
+        self: Arc<Self>,
+        pointers: &[String],
+    ) -> Result<Arc<Self>, (String, String)> {
+        if pointers.is_empty() {
+            return Ok(self);
+        }
+        let mut all = self.all.to_vec();
+        for pointer in pointers {
+            let mask = RuleConfig::new("hidden-place", pointer, "mask");
+            let compiled = compile::compile(&[mask], Timestamp::default());
+            all.extend(compiled.map_err(|errors| {
+                let why = errors.into_iter().next().map(|error| error.message);
+                (pointer.clone(), why.unwrap_or_default())
+            })?);
+        }
+        Ok(Arc::new(Self::from_checked(all)))
     }
 
     /// 32 hex digits that change whenever two answers could be judged differently: by another rule, another order of

@@ -167,7 +167,37 @@ impl Parameters for GateAsking {
             return Ok(());
         }
         self.given.push((name.to_owned(), value.to_owned()));
-        self.asking.read(name, value)
+        self.asking.read(name, value)?;
+        self.asking.demands_something(name)
+    }
+}
+
+impl Asking {
+    /// Refuses what would let every candidate go on, and what a template that was not filled in would ask: nobody looks at the
+    /// answers that a controller gets.
+    fn demands_something(&self, name: &str) -> Result<(), String> {
+        let Question {
+            selection,
+            thresholds,
+            ..
+        } = &self.0;
+        let is_empty = |text: &Option<String>| {
+            let text = text.as_deref();
+            text.is_some_and(|text| text.trim().is_empty())
+        };
+        match name {
+            "max_mismatch_rate" if thresholds.max_mismatch_rate >= 1.0 => Err(
+                "`1` lets every candidate pass; write the share that may differ, for example 0.001".to_owned(),
+            ),
+            "candidate_version" if is_empty(&selection.candidate_version) => Err(
+                "it is empty, so it names no build; write what --candidate-version of the mirror says, or leave it out for the latest"
+                    .to_owned(),
+            ),
+            MIGRATION if is_empty(&selection.migration) => Err(
+                "it is empty, so it names no migration; leave it out for that of this process".to_owned(),
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -374,6 +404,28 @@ mod tests {
         ] {
             assert_eq!(refused::<Asking>(query), told);
         }
+        for (query, told) in [
+            ("max_mismatch_rate=1", "lets every candidate pass"),
+            ("max_mismatch_rate=1.0", "lets every candidate pass"),
+            ("max_mismatch_rate=10e-1", "lets every candidate pass"),
+            (
+                "max_mismatch_rate=0.99999999999999999999",
+                "lets every candidate pass",
+            ),
+            ("candidate_version=", "names no build"),
+            ("candidate_version=%20%09", "names no build"),
+            ("migration=", "names no migration"),
+            ("require_route=", "is not a route"),
+        ] {
+            for refused in [refused::<GateAsking>(query), refused::<HookAsking>(query)] {
+                assert!(refused.contains(told), "{query}: {refused}");
+            }
+        }
+        // A report of it shows what there is.
+        let uri: Uri = "/x?candidate_version=&max_mismatch_rate=1"
+            .parse()
+            .expect("a URI");
+        assert!(asked::<Asking>(&uri).is_ok());
         assert_eq!(
             refused::<MismatchQuestion>("nonsense=1"),
             "there is no parameter `nonsense`; use one of migration, route, fingerprint, class, limit, after"

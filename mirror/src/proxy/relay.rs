@@ -192,6 +192,9 @@ impl Relay {
                     if let Some(capturing) = &mut self.capturing {
                         capturing.trailers(trailers);
                     }
+                    if let Some(tape) = &self.tape {
+                        tape.answer_trailers(trailers);
+                    }
                     self.finish();
                 }
                 if self.client_ticket.is_some() {

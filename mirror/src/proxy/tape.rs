@@ -146,6 +146,24 @@ impl Tape {
         true
     }
 
+    /// The trailers of the answer, from which hop-by-hop fields have been removed.
+    pub(crate) fn answer_trailers(&self, trailers: &HeaderMap) {
+        let mut slot = self.copy.borrow_mut();
+        let Some(copy) = &mut *slot else {
+            return;
+        };
+        let Some(answer) = &mut copy.answer else {
+            return;
+        };
+        let trailers = FieldLines::from(trailers);
+        if copy.hold.grow(trailers.held()) {
+            answer.trailers = Some(trailers);
+        } else {
+            drop(slot);
+            self.give_up();
+        }
+    }
+
     /// The answer is complete.
     pub(crate) fn answer_complete(&self, elapsed: Duration) {
         if let Some(copy) = &mut *self.copy.borrow_mut()

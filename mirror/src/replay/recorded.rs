@@ -9,13 +9,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, COOKIE, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, TE, TRANSFER_ENCODING};
 use http::uri::{PathAndQuery, Uri};
 use http::{HeaderName, HeaderValue, Method, Version};
 use parity_schemas::exchange::{Capture, Client, Origin, Request};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
 use serde_json::error::Category;
+
+use crate::headers::is_grpc_type;
 
 /// Fields that one message may have; real ones have a few dozen.
 pub(super) const MAX_FIELDS: usize = 1_000;
@@ -174,6 +176,13 @@ impl Pieces<'_> {
             address,
             secure: false,
         };
+        // No recording says the version, and gRPC has one only. Its `TE` has one value, which a recording may hide.
+        let kind = headers.get(&CONTENT_TYPE);
+        let is_grpc = kind.is_some_and(|kind| is_grpc_type(kind.as_bytes()));
+        if is_grpc {
+            headers = headers.partition(|name| *name == TE).1;
+            headers.push(TE, b"trailers");
+        }
         let request = Request {
             headers: framed(&headers, &method, self.body.len()),
             method,
@@ -181,7 +190,11 @@ impl Pieces<'_> {
             body: self.body.into(),
             origin: Origin {
                 client: self.client.map(client),
-                version: Version::HTTP_11,
+                version: if is_grpc {
+                    Version::HTTP_2
+                } else {
+                    Version::HTTP_11
+                },
                 ..Origin::default()
             },
         };

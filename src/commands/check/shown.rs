@@ -42,7 +42,7 @@ pub(super) fn text(found: &CheckDocument) -> String {
     }
     if !found.hidden.is_empty() {
         line(format!(
-            "present, not compared, because the file hides them: {}",
+            "present, not compared, because the file does not show them: {}",
             counted(&found.hidden)
         ));
     }

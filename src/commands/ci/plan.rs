@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use parity_dashboards::terminal;
 
 use super::ports::{PLACE, Port};
@@ -105,12 +105,16 @@ impl Plan {
         if args.sending.recorded_answers {
             without_legacy(&mut flags);
         }
-        let commit = COMMITS.iter().find_map(|name| std::env::var(name).ok());
+        let layers = Layers::load_here(args.file.config.as_deref(), &flags);
         let mut otherwise = vec![top::MIGRATION.is(NAME), mirror::INSTANCE.is(NAME)];
-        if let Some(commit) = commit.as_deref().filter(|commit| !commit.is_empty()) {
+        let commit = if layers.is_given(&mirror::CANDIDATE_VERSION) {
+            None
+        } else {
+            commit()?
+        };
+        if let Some(commit) = &commit {
             otherwise.push(mirror::CANDIDATE_VERSION.is(commit));
         }
-        let layers = Layers::load_here(args.file.config.as_deref(), &flags);
         let mut settings = of_own_load(layers).or(&otherwise).mirror()?;
         settings.may_wait = !args.recordings.is_empty();
         if settings.may_wait {
@@ -125,6 +129,24 @@ impl Plan {
         }
         Ok(Self { settings, start })
     }
+}
+
+/// The commit that is built, if a CI system says which.
+fn commit() -> Result<Option<String>> {
+    let given = COMMITS.iter().find_map(|name| {
+        let value = std::env::var_os(name)?;
+        (!value.is_empty()).then_some((name, value))
+    });
+    let Some((name, value)) = given else {
+        return Ok(None);
+    };
+    let text = value
+        .into_string()
+        .map_err(|_| "the text is not UTF-8".to_owned())
+        .and_then(|text| crate::config::value::text(&text));
+    text.map(Some).map_err(|why| {
+        anyhow!("{name} in the environment, which is taken for the candidate's version: {why}, or give --candidate-version")
+    })
 }
 
 /// Refuses flags that do nothing.

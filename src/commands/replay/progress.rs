@@ -209,6 +209,16 @@ pub(super) fn summary(
             parts.join(", ")
         ));
     }
+    if recorded_answers && read.without_trailers > 0 {
+        lines.push(format!(
+            "{} not in the recording, and not compared",
+            plural(
+                read.without_trailers,
+                "answer's trailers are",
+                "answers' trailers are"
+            )
+        ));
+    }
     lines
 }
 

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::terminal;
 use parity_mirror::replay::{Format, Recorded, Source, SourceError};
+use parity_schemas::recording::UNKNOWN_TRAILERS;
 use parity_schemas::visible::visible;
 use std::num::NonZeroU64;
 use tokio::sync::mpsc;
@@ -44,6 +45,8 @@ pub(super) struct Read {
     host: Mutex<Option<String>>,
     /// Parts of answers that the recording hides, with the number of those that were taken.
     hidden: Mutex<Parts>,
+    /// Answers whose trailers are not known.
+    without_trailers: AtomicU64,
     /// Bytes of the recordings, if all are files, and how many were read.
     pub(super) total: AtomicU64,
     pub(super) bytes: AtomicU64,
@@ -58,6 +61,7 @@ pub(super) struct Found {
     pub(super) host: Option<String>,
     /// Of answers.
     pub(super) hidden: Parts,
+    pub(super) without_trailers: u64,
 }
 
 /// The running thread.
@@ -123,6 +127,7 @@ impl Reading {
             other_hosts: count(&self.read.other_hosts),
             host,
             hidden: std::mem::take(&mut *locked(&self.read.hidden)),
+            without_trailers: count(&self.read.without_trailers),
         })
     }
 }
@@ -139,6 +144,10 @@ fn count_hidden(recorded: &Recorded, read: &Read) {
     }
     let mut parts = locked(&read.hidden);
     for name in of_answer {
+        if name == UNKNOWN_TRAILERS {
+            read.without_trailers.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
         let has_room = parts.len() < HIDDEN;
         match parts.get_mut(name) {
             Some(count) => *count += 1,

@@ -48,9 +48,11 @@ fn decoded<'a>(answer: &'a Capture, body: &'a [u8]) -> Option<Cow<'a, [u8]>> {
 /// Makes sure that a value is not recorded where it stands, in whatever message.
 fn hide(part: &Part, redact: &mut RedactConfig) {
     let mut mask = |name: &str| {
-        if name.contains(char::is_alphanumeric) && !redact.mask_keys.iter().any(|key| key == name) {
+        let names_a_key = name.contains(char::is_alphanumeric);
+        if names_a_key && !redact.mask_keys.iter().any(|key| key == name) {
             redact.mask_keys.push(name.to_owned());
         }
+        names_a_key
     };
     match part {
         Part::Header(name) => {
@@ -60,20 +62,37 @@ fn hide(part: &Part, redact: &mut RedactConfig) {
         // Never recorded.
         Part::Cookie(_) => {}
         Part::Query(name) | Part::Form(name) => {
-            mask(name);
+            if !mask(name) {
+                redact.mask_places.push(pointer_of([&**name]));
+            }
             redact.keep_query.retain(|kept| **kept != **name);
         }
         Part::Body(pointer) => {
+            let steps = pointer.split('/').skip(1);
+            let steps: Vec<String> = steps
+                .map(|step| step.replace("~1", "/").replace("~0", "~"))
+                .collect();
             // An element of an array has the name of the array.
-            let steps = pointer
-                .rsplit('/')
-                .map(|step| step.replace("~1", "/").replace("~0", "~"));
-            let mut names = steps.filter(|step| step.parse::<usize>().is_err());
-            if let Some(name) = names.next() {
-                mask(&name);
+            let mut names = steps.iter().rev();
+            let name = names.find(|step| step.parse::<usize>().is_err());
+            if !name.is_some_and(|name| mask(name)) {
+                // No name leads to it: a list is the whole body, or what names it has no letters.
+                redact
+                    .mask_places
+                    .push(pointer_of(steps.iter().map(|step| &**step)));
             }
         }
     }
+}
+
+/// The JSON Pointer of these steps.
+fn pointer_of<'s>(steps: impl IntoIterator<Item = &'s str>) -> String {
+    let mut pointer = String::new();
+    for step in steps {
+        pointer.push('/');
+        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
 }
 
 /// What became of each rule, and what was sent hidden.

@@ -161,6 +161,35 @@ fn tests_that_cannot_be_started_or_hang_end_the_job() {
     assert_eq!(code, 2, "{said}");
     let why = "the test command could not be started: ./no-such-tests: No such file";
     assert!(said.contains(why), "{said}");
+    job.place.write("no-program", "true");
+    std::fs::create_dir(job.place.path().join("folder")).expect("a folder");
+    for (program, why) in [
+        ("no-such-tests", "No such file"),
+        ("", "No such file"),
+        ("./no-program", "Permission denied"),
+        ("./folder", "Permission denied"),
+        ("/dev/null/x", "Not a directory"),
+    ] {
+        let (code, said) = run(&job, ["touch started", "touch started"], &["--", program]);
+        assert_eq!(code, 2, "{said}");
+        let told = format!("the test command could not be started: {program}: ");
+        let lines: Vec<&str> = said.lines().collect();
+        // It is all that is said, and nothing was started before.
+        assert!(
+            matches!(lines.as_slice(), [one] if one.contains(&told) && one.contains(why)),
+            "{program}: {said}"
+        );
+        assert!(!job.place.path().join("started").exists(), "{said}");
+    }
+    // What can only be seen by starting it is told without the line that it runs.
+    job.place.write("broken", "#!/no/such/interpreter\n");
+    let broken = job.place.path().join("broken");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&broken, mode).expect("it is ours");
+    let (code, said) = run(&job, services, &["--", "./broken"]);
+    assert_eq!(code, 2, "{said}");
+    let why = "the test command could not be started: ./broken: ";
+    assert!(said.contains(why) && !said.contains("running"), "{said}");
     let hang = ["--timeout", "300ms", "--", "sleep", "1000"];
     let (code, said) = run(&job, services, &hang);
     assert_eq!(code, 2, "{said}");

@@ -54,3 +54,75 @@ fn a_full_disk_takes_nothing_from_the_job() {
     let why = "the log of the legacy lacks its end";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
 }
+
+#[test]
+fn with_a_folder_for_the_logs_nothing_is_left_elsewhere() {
+    let job = Job::new();
+    let (equal, other) = (command("equal"), command("other"));
+    super::recording(&job.place, "items", 50);
+    let services = ["--legacy-command", &equal, "--candidate-command", &other];
+    let replay = ["--replay", "requests.ndjson"];
+    let run = |more: &[&str]| job.run(&[&services[..], &replay, more].concat());
+    let undecided = run(&["--logs", "logs"]);
+    assert_ne!(undecided.code, 0, "{}", undecided.stderr);
+    assert_eq!(job.kept(), [""; 0], "{}", undecided.stderr);
+    let logs = std::fs::read_dir(job.place.path().join("logs")).expect("a folder");
+    assert_eq!(logs.count(), 2);
+    // Without one they stay, with the record and nothing else.
+    let kept = run(&[]);
+    let folders = job.kept();
+    let [folder] = folders.as_slice() else {
+        panic!("{folders:?}: {}", kept.stderr);
+    };
+    let files = std::fs::read_dir(folder).expect("a folder");
+    let mut files: Vec<String> = files
+        .map(|file| {
+            file.expect("readable")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .filter(|file| !file.starts_with("parity.db-"))
+        .collect();
+    files.sort();
+    assert_eq!(files, ["candidate.log", "legacy.log", "parity.db"]);
+    let told = format!("kept: {folder}/");
+    assert!(kept.stderr.contains(&told), "{}", kept.stderr);
+}
+
+#[test]
+fn a_commit_that_is_no_version_is_told_by_the_name_of_its_variable() {
+    let job = Job::new();
+    let services = [
+        "--legacy",
+        "http://127.0.0.1:1",
+        "--candidate",
+        "http://127.0.0.1:2",
+    ];
+    let run = |name: &str, value: &[u8], more: &[&str]| {
+        let arguments = [
+            &services[..],
+            more,
+            &["--ready-timeout", "100ms", "--", "true"],
+        ]
+        .concat();
+        let value = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(value);
+        let mut command = job.command(&arguments);
+        let output = command.env(name, value).output().expect("parity runs");
+        super::ended(&output, &job).stderr
+    };
+    let long = [b'a'; 300];
+    for (name, value, why) in [
+        ("GITHUB_SHA", &b"abc\ndef"[..], "has a control character"),
+        ("CI_COMMIT_SHA", b"abc\n", "has a control character"),
+        ("GITHUB_SHA", b"\xff", "is not UTF-8"),
+        ("CI_COMMIT_SHA", &long, "has 300 bytes"),
+    ] {
+        let said = run(name, value, &[]);
+        assert!(said.contains(name) && said.contains(why), "{said}");
+        assert!(!said.contains("mirror."), "{said}");
+        // It is not asked where the version is given.
+        let said = run(name, value, &["--candidate-version", "1"]);
+        assert!(!said.contains(name) && said.contains("not ready"), "{said}");
+    }
+}

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::faults::proven;
+use super::faults::proven_in;
 use super::{TOKEN, place};
+use crate::servers::ClickHouse;
 use crate::support::client;
+use crate::support::process::Place;
 
 const CONFIRM: &str = "/gate/flagger/confirm";
 const ROLL_BACK: &str = "/gate/flagger/rollback";
@@ -119,6 +121,17 @@ fn wrong() -> Vec<Case> {
         case(misspelt, ",\"max_mismatch_rat\":\"1\""),
         case(misspelt, ",\"max-mismatch-rate\":\"1\""),
         case("`2` is not a share", ",\"max_mismatch_rate\":\"2\""),
+        // With these every candidate would pass, or another build than that of the rollout be asked about.
+        case("lets every candidate pass", ",\"max_mismatch_rate\":\"1\""),
+        case(
+            "lets every candidate pass",
+            ",\"max_mismatch_rate\":\"1.00\"",
+        ),
+        case("lets every candidate pass", "").asked("?max_mismatch_rate=1"),
+        case("names no build", ",\"candidate_version\":\"\""),
+        case("names no build", ",\"candidate_version\":\" \""),
+        case("names no migration", ",\"migration\":\"\""),
+        case("is not a route", ",\"require_route\":\"\""),
         case("more than once", ",\"since\":\"1h\",\"since\":\"2h\""),
         case("more than once", ",\"since\":\"2h\"").asked("?since=1h"),
         case("an address is logged", "").asked("?token=x"),
@@ -130,44 +143,80 @@ fn wrong() -> Vec<Case> {
 fn a_call_that_is_not_understood_is_no_yes_and_tells_no_token() {
     let place = place();
     // Each of the two would say yes to a call that is understood.
-    for (passes, path) in [(true, CONFIRM), (false, ROLL_BACK)] {
-        let (mirror, _kept) = proven(&place, passes);
-        let port = mirror.admin;
-        Case::new(200, ": ", body(TOKEN, "")).send(port, path);
-        for case in unknown().iter().chain(&wrong()) {
-            case.send(port, path);
-        }
-        // A webhook of another type must not take this yes for its own.
-        let (own, other) = if passes {
-            ("confirm-promotion", "rollback")
-        } else {
-            ("rollback", "confirm-promotion")
-        };
-        Case::new(200, ": ", of_type(own)).send(port, path);
-        Case::new(400, "webhook of type rollback", of_type(other)).send(port, path);
-        // No other method, no other path near by, and no page in a browser, whatever it sends.
-        let whole = body(TOKEN, "");
-        let asked = |method, target: &str, headers: &[(&str, &str)]| {
-            client::send(port, method, target, headers, whole.as_bytes()).status
-        };
-        let bearer = format!("Bearer {TOKEN}");
-        let foreign = [
-            ("origin", "http://evil.example"),
-            ("authorization", bearer.as_str()),
-        ];
-        assert_eq!(asked("GET", path, &[]), 405);
-        assert_eq!(asked("PUT", path, &[]), 405);
-        assert_eq!(asked("POST", &format!("{path}/"), &[]), 401);
-        assert_eq!(asked("POST", path, &foreign), 403);
-        assert_eq!(asked("POST", "/api/v1/gate", &foreign), 403);
-        // A body that never ends is not waited for.
-        let begun = Instant::now();
-        let mut slow = client::Connection::open(port);
-        slow.send("POST", path, &[("content-length", "100")], b"");
-        assert_eq!(slow.answer("POST").expect("an answer").status, 400);
-        assert!(begun.elapsed() < Duration::from_secs(8));
-        assert!(!mirror.log().contains(TOKEN), "{}", mirror.log());
-        mirror.stop();
+    for passes in [true, false] {
+        refuses(&place, passes, "sqlite:parity.db");
         std::fs::remove_file(place.path().join("parity.db")).expect("the store of this mirror");
     }
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn the_same_holds_of_a_record_in_clickhouse() {
+    let server = ClickHouse::shared();
+    for passes in [true, false] {
+        let (database, place) = (server.database(), place());
+        let url = database.url();
+        let ended = place.run(&["schema", "apply", "--clickhouse", &url]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        refuses(&place, passes, &url);
+    }
+}
+
+/// Calls to a mirror whose record in this store proves a pass, or a fail.
+fn refuses(place: &Place, passes: bool, store: &str) {
+    let (path, says_no) = if passes {
+        (CONFIRM, ROLL_BACK)
+    } else {
+        (ROLL_BACK, CONFIRM)
+    };
+    let (mirror, _kept) = proven_in(place, passes, store);
+    let port = mirror.admin;
+    Case::new(200, ": ", body(TOKEN, "")).send(port, path);
+    Case::new(409, ": ", body(TOKEN, "")).send(port, says_no);
+    for case in unknown().iter().chain(&wrong()) {
+        case.send(port, path);
+    }
+    // A webhook of another type must not take this yes for its own.
+    let (own, other) = if passes {
+        ("confirm-promotion", "rollback")
+    } else {
+        ("rollback", "confirm-promotion")
+    };
+    Case::new(200, ": ", of_type(own)).send(port, path);
+    Case::new(400, "webhook of type rollback", of_type(other)).send(port, path);
+    // No other method, no other path near by, and no page in a browser, whatever it sends.
+    let whole = body(TOKEN, "");
+    let asked = |method, target: &str, headers: &[(&str, &str)]| {
+        client::send(port, method, target, headers, whole.as_bytes()).status
+    };
+    let bearer = format!("Bearer {TOKEN}");
+    let foreign = [
+        ("origin", "http://evil.example"),
+        ("authorization", bearer.as_str()),
+    ];
+    let own = [("authorization", bearer.as_str())];
+    for wrong in [
+        "max_mismatch_rate=1",
+        "candidate_version=",
+        "require_route=",
+    ] {
+        for method in ["GET", "POST"] {
+            let target = format!("/api/v1/gate?brief=true&{wrong}");
+            assert_eq!(asked(method, &target, &own), 400, "{method} {target}");
+        }
+    }
+    assert_eq!(asked("GET", "/api/v1/gate?brief=true", &own), 200);
+    assert_eq!(asked("GET", path, &[]), 405);
+    assert_eq!(asked("PUT", path, &[]), 405);
+    assert_eq!(asked("POST", &format!("{path}/"), &[]), 401);
+    assert_eq!(asked("POST", path, &foreign), 403);
+    assert_eq!(asked("POST", "/api/v1/gate", &foreign), 403);
+    // A body that never ends is not waited for.
+    let begun = Instant::now();
+    let mut slow = client::Connection::open(port);
+    slow.send("POST", path, &[("content-length", "100")], b"");
+    assert_eq!(slow.answer("POST").expect("an answer").status, 400);
+    assert!(begun.elapsed() < Duration::from_secs(8));
+    assert!(!mirror.log().contains(TOKEN), "{}", mirror.log());
+    mirror.stop();
 }

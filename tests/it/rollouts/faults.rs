@@ -13,9 +13,19 @@ use crate::support::{Stop, client, wait_for};
 
 /// A mirror whose record proves a pass, or a fail.
 pub(super) fn proven(place: &Place, passes: bool) -> (Mirror<'_>, [Service; 2]) {
+    proven_in(place, passes, "sqlite:parity.db")
+}
+
+/// The same in this store.
+pub(super) fn proven_in<'a>(
+    place: &'a Place,
+    passes: bool,
+    store: &str,
+) -> (Mirror<'a>, [Service; 2]) {
     let services =
         [1, if passes { 1 } else { 2 }].map(|a| Service::json(&format!("{{\"a\":{a}}}")));
-    let mirror = place.mirror(&services[0].url(), &services[1].url(), &arguments());
+    let arguments = [&arguments()[..], &["--store", store]].concat();
+    let mirror = place.mirror(&services[0].url(), &services[1].url(), &arguments);
     send(&mirror, if passes { ENOUGH } else { 40 });
     wait_for("a store", || {
         let measured = template().measure(mirror.admin);

@@ -97,3 +97,96 @@ fn a_body_that_is_hidden_whole_is_no_match() {
         assert_eq!(verdict(legacy, candidate, hidden), expected, "{hidden}");
     }
 }
+
+#[test]
+fn trailers_that_nobody_knows_are_not_compared_unless_the_head_has_the_status() {
+    let ending = |head: Option<&str>, status: Option<&str>| {
+        let mut ended = answer("", "identity", b"");
+        let named = |name, value: &str| (HeaderName::from_static(name), value.to_owned());
+        let status_in_head = head.map(|status| named("grpc-status", status));
+        let fields = [
+            Some(named("content-type", "application/grpc")),
+            status_in_head,
+        ];
+        ended.headers = fields.into_iter().flatten().collect();
+        ended.trailers = status.map(|status| {
+            let name = HeaderName::from_static("grpc-status");
+            [(name, status)].into_iter().collect()
+        });
+        ended
+    };
+    for (legacy, hidden, candidate, expected) in [
+        (
+            ending(None, Some("0")),
+            "",
+            ending(None, Some("0")),
+            Verdict::Match,
+        ),
+        (
+            ending(None, Some("0")),
+            "",
+            ending(None, Some("13")),
+            Verdict::Mismatch,
+        ),
+        (
+            ending(None, None),
+            "",
+            ending(None, Some("13")),
+            Verdict::Mismatch,
+        ),
+        (
+            ending(None, None),
+            "trailer",
+            ending(None, Some("13")),
+            Verdict::Match,
+        ),
+        (
+            ending(None, None),
+            "trailer",
+            ending(Some("13"), None),
+            Verdict::Match,
+        ),
+        (
+            ending(Some("0"), None),
+            "trailer",
+            ending(Some("0"), None),
+            Verdict::Match,
+        ),
+        (
+            ending(Some("0"), None),
+            "trailer",
+            ending(Some("13"), None),
+            Verdict::Mismatch,
+        ),
+        (
+            ending(Some("0"), None),
+            "trailer",
+            ending(None, Some("13")),
+            Verdict::Mismatch,
+        ),
+        // A value that is hidden, and one that is missing.
+        (
+            ending(None, Some("hmac:0")),
+            "trailer/grpc-status",
+            ending(None, Some("13")),
+            Verdict::Match,
+        ),
+        (
+            ending(None, Some("hmac:0")),
+            "trailer/grpc-status",
+            ending(None, None),
+            Verdict::Mismatch,
+        ),
+        (
+            ending(None, Some("hmac:0")),
+            "header/grpc-status",
+            ending(None, Some("13")),
+            Verdict::Mismatch,
+        ),
+    ] {
+        let status =
+            |ended: &Capture| format!("{:?} {:?}", ended.headers.len(), ended.trailers.is_some());
+        let case = format!("{} {hidden} {}", status(&legacy), status(&candidate));
+        assert_eq!(verdict(legacy, candidate, hidden), expected, "{case}");
+    }
+}

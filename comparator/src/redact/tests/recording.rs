@@ -253,3 +253,135 @@ fn a_session_or_a_link_in_a_path_is_hidden_and_an_id_is_not() {
         assert_eq!(line.url.contains(last), !is_hidden, "{path}");
     }
 }
+
+#[test]
+fn trailers_are_shown_and_hidden_as_fields_are() {
+    let line_of = |trailers: Option<&[(&str, &str)]>| {
+        let mut legacy = answer(&[], b"");
+        legacy.trailers = trailers.map(headers);
+        let exchange = exchange("/", &[], b"", legacy, answer(&[], b""));
+        let hiding = mask(Part::Trailer, "x-total-count");
+        let config = RedactConfig::default();
+        let response = line(&redactor(&config, &[hiding]), &exchange, &exchange.legacy).response;
+        let response = response.expect("it was answered");
+        let trailers = response.trailers.expect("they are known");
+        let shown: Vec<String> = trailers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", masked(value)))
+            .collect();
+        (shown, response.hidden)
+    };
+    let fields = [
+        ("grpc-status", "7"),
+        ("grpc-message", "no card 4111111111111111"),
+        ("x-total-count", "3"),
+        ("set-cookie", "sid=1"),
+    ];
+    assert_eq!(
+        line_of(Some(&fields)),
+        (
+            owned(&[
+                "grpc-status: 7",
+                "grpc-message: #",
+                "x-total-count: #",
+                "set-cookie: #"
+            ]),
+            owned(&[
+                "trailer/grpc-message",
+                "trailer/x-total-count",
+                "trailer/set-cookie"
+            ])
+        )
+    );
+    assert_eq!(line_of(None), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn values_of_a_list_that_is_the_whole_body_are_hidden_by_their_places() {
+    let json = [("content-type", "application/json")];
+    let by_rule = |path: &str| redactor(&RedactConfig::default(), &[mask(Part::Body, path)]);
+    let by_place = |path: &str| {
+        let config = RedactConfig {
+            mask_places: vec![path.to_owned()],
+            ..RedactConfig::default()
+        };
+        // A rule before them keeps its number.
+        redactor(&config, &[mask(Part::Body, "/other")])
+    };
+    for (path, body, other, expected, hidden) in [
+        (
+            "/0",
+            r#"["a","b"]"#,
+            r#"["Zq","b"]"#,
+            r##"["#","b"]"##,
+            "body/0",
+        ),
+        (
+            "/1",
+            r#"["a",7]"#,
+            r#"["a","Zq"]"#,
+            r##"["a","#"]"##,
+            "body/1",
+        ),
+        (
+            "/0/1",
+            r#"[["a","b"],"c"]"#,
+            r#"[["a","Zq"],"c"]"#,
+            r##"[["a","#"],"c"]"##,
+            "body/0/1",
+        ),
+        (
+            "/0/_",
+            r#"[{"_":"a","b":"b"}]"#,
+            r#"[{"_":"Zq","b":"b"}]"#,
+            r##"[{"_":"#","b":"b"}]"##,
+            "body/0/_",
+        ),
+        (
+            "/0",
+            r#"[{"a":1},2]"#,
+            r#"[{"a":"Zq"},2]"#,
+            r##"["# (7 bytes)",2]"##,
+            "body/0",
+        ),
+        (
+            "/-",
+            r#"{"-":"a"}"#,
+            r#"{"-":"Zq"}"#,
+            r##"{"-":"#"}"##,
+            "body/-",
+        ),
+        ("/", r#"{"":"a"}"#, r#"{"":"Zq"}"#, r##"{"":"#"}"##, "body/"),
+    ] {
+        for redactor in [by_rule(path), by_place(path)] {
+            let same = || answer(&json, body.as_bytes());
+            let exchange = exchange("/users/1", &json, body.as_bytes(), same(), same());
+            let line = line(&redactor, &exchange, &exchange.legacy);
+            let response = line.response.expect("it was answered");
+            for (shown, names) in [(line.body, line.hidden), (response.body, response.hidden)] {
+                let shown = masked(shown.text.as_deref().expect("a body"));
+                assert_eq!(
+                    (&*shown, names),
+                    (expected, owned(&[hidden])),
+                    "{path} {body}"
+                );
+            }
+            // Nor do findings and samples show it.
+            let other = answer(&json, other.as_bytes());
+            let exchange = super::exchange("/users/1", &json, body.as_bytes(), same(), other);
+            let record = super::record(&redactor, &exchange);
+            let text = serde_json::to_string(&record).expect("a record");
+            assert!(!text.contains("Zq"), "{path} {text}");
+        }
+    }
+    let deep = "/0".repeat(300);
+    let config = RedactConfig {
+        mask_places: vec![deep.clone()],
+        ..RedactConfig::default()
+    };
+    let refused = Redactor::new(&config, KEY, Arc::default()).err();
+    assert!(
+        matches!(&refused, Some(RedactError::MaskPlace(place, _)) if *place == deep),
+        "{refused:?}"
+    );
+}

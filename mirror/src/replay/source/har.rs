@@ -17,6 +17,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCO
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::{FieldLines, FieldValue};
 use parity_schemas::framing::agreed_length;
+use parity_schemas::recording::UNKNOWN_TRAILERS;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
@@ -301,7 +302,8 @@ fn answer(response: &HarResponse<'_>, method: &Method) -> Option<Capture> {
         headers,
         body: body.into(),
         trailers: None,
-        hidden: None,
+        // Browsers write none down.
+        hidden: Some([UNKNOWN_TRAILERS.to_owned()].into()),
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     })

@@ -10,6 +10,7 @@ use httparse::{EMPTY_HEADER, Status};
 use parity_schemas::exchange::{Capture, Request};
 use parity_schemas::fields::{FieldLines, FieldValue};
 use parity_schemas::framing::{agreed_length, has_unknown_coding, unchunk};
+use parity_schemas::recording::UNKNOWN_TRAILERS;
 
 use crate::replay::recorded::{MAX_FIELDS, Pieces, Why, fields};
 
@@ -34,7 +35,7 @@ pub(super) fn request(message: &[u8]) -> Result<(Request, Option<Box<str>>), Why
     let framing = fields(headers.iter().copied())?;
     let body = match body(&framing, rest, false) {
         Found::Whole(body) => body.to_vec(),
-        Found::Joined(body) => body,
+        Found::Joined(body, _) => body,
         Found::Cut => return Err(Why::NoBody("it ends before its stated length".to_owned())),
     };
     Pieces {
@@ -64,18 +65,22 @@ pub(super) fn answer(message: &[u8], method: &Method) -> Option<Capture> {
         let lines = head.headers.iter();
         let headers = fields(lines.map(|line| (line.name.as_bytes(), line.value))).ok()?;
         let has_body = *method != Method::HEAD && !matches!(status, 101 | 204 | 304);
-        let body = match body(&headers, if has_body { rest } else { &[] }, true) {
-            _ if !has_body => Vec::new(),
-            Found::Whole(body) => body.to_vec(),
-            Found::Joined(body) => body,
+        let (body, trailers) = match body(&headers, if has_body { rest } else { &[] }, true) {
+            _ if !has_body => (Vec::new(), Trailers::Known(None)),
+            Found::Whole(body) => (body.to_vec(), Trailers::Known(None)),
+            Found::Joined(body, rest) => (body, self::trailers(rest)),
             Found::Cut => return None,
+        };
+        let (trailers, hidden) = match trailers {
+            Trailers::Known(trailers) => (trailers, None),
+            Trailers::Cut => (None, Some([UNKNOWN_TRAILERS.to_owned()].into())),
         };
         return Some(Capture {
             status,
             headers,
             body: body.into(),
-            trailers: None,
-            hidden: None,
+            trailers,
+            hidden,
             head_elapsed: Duration::ZERO,
             elapsed: Duration::ZERO,
         });
@@ -84,8 +89,28 @@ pub(super) fn answer(message: &[u8], method: &Method) -> Option<Capture> {
 
 enum Found<'a> {
     Whole(&'a [u8]),
-    Joined(Vec<u8>),
+    /// With what follows the last chunk.
+    Joined(Vec<u8>, &'a [u8]),
     Cut,
+}
+
+/// What follows a body in chunks.
+enum Trailers {
+    Known(Option<FieldLines>),
+    /// They are not whole, or no fields.
+    Cut,
+}
+
+fn trailers(rest: &[u8]) -> Trailers {
+    let mut lines = vec![EMPTY_HEADER; MAX_FIELDS];
+    let Ok(Status::Complete((_, lines))) = httparse::parse_headers(rest, &mut lines) else {
+        return Trailers::Cut;
+    };
+    let lines = lines.iter();
+    match fields(lines.map(|line| (line.name.as_bytes(), line.value))) {
+        Ok(fields) => Trailers::Known((!fields.is_empty()).then_some(fields)),
+        Err(_) => Trailers::Cut,
+    }
 }
 
 /// The body that `rest` begins with. Without a length, an answer has all of it and a request nothing.
@@ -100,7 +125,7 @@ fn body<'a>(headers: &FieldLines, rest: &'a [u8], is_answer: bool) -> Found<'a> 
         if has_unknown_coding(values(headers, &TRANSFER_ENCODING)) {
             return Found::Cut;
         }
-        return unchunk(rest).map_or(Found::Cut, |(body, _)| Found::Joined(body));
+        return unchunk(rest).map_or(Found::Cut, |(body, rest)| Found::Joined(body, rest));
     }
     if headers.contains(&CONTENT_LENGTH) {
         let length = agreed_length(values(headers, &CONTENT_LENGTH));

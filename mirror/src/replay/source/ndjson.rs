@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use parity_schemas::exchange::Capture;
 use parity_schemas::recording::{
-    EXCHANGE_SCHEMA, RecordedBody, RecordedExchange, RecordedResponse,
+    EXCHANGE_SCHEMA, RecordedBody, RecordedExchange, RecordedResponse, UNKNOWN_TRAILERS,
 };
 use serde::Deserialize;
 
@@ -153,15 +153,22 @@ fn lacks_its_body(response: &RecordedResponse) -> bool {
 }
 
 fn answer(response: &RecordedResponse) -> Result<Capture, Why> {
-    let headers = response.headers.iter();
-    let headers = headers.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+    let lines = |lines: &[(String, String)]| {
+        let lines = lines.iter();
+        fields(lines.map(|(name, value)| (name.as_bytes(), value.as_bytes())))
+    };
     let elapsed = believed(Duration::from_micros(response.elapsed_us));
+    let trailers = response.trailers.as_deref().map(lines).transpose()?;
+    let mut hidden = response.hidden.clone();
+    if trailers.is_none() {
+        hidden.push(UNKNOWN_TRAILERS.to_owned());
+    }
     Ok(Capture {
         status: response.status,
-        headers: fields(headers)?,
+        headers: lines(&response.headers)?,
         body: body(&response.body)?.into(),
-        trailers: None,
-        hidden: (!response.hidden.is_empty()).then(|| response.hidden.clone().into()),
+        trailers: trailers.filter(|trailers| !trailers.is_empty()),
+        hidden: (!hidden.is_empty()).then(|| hidden.into()),
         head_elapsed: elapsed,
         elapsed,
     })

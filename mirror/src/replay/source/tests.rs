@@ -189,6 +189,51 @@ fn har_entries_come_in_the_order_of_their_times() {
     );
 }
 
+#[test]
+fn trailers_of_an_answer_are_read_or_not_known() {
+    let of_answer = |text: Vec<u8>| {
+        let path = Path::new("recording");
+        let source = Source::read(Box::new(Cursor::new(text)), path, None);
+        let mut source = source.unwrap_or_else(|error| panic!("{error}"));
+        let recorded = source.next().expect("a request");
+        let answer = recorded.unwrap_or_else(|error| panic!("{error}")).answer;
+        let answer = answer.expect("an answer");
+        let trailers = answer.trailers.iter().flat_map(FieldLines::iter);
+        let told: Vec<String> = trailers
+            .map(|(name, value)| format!("{name}: {}", value.lossy()))
+            .collect();
+        let hidden = answer.hidden.as_deref().unwrap_or_default().join(" ");
+        (told.join(", "), hidden)
+    };
+    let gor = |answer: &str| {
+        let request = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
+        let head = "HTTP/1.1 200 OK\r\n";
+        of_answer(gor(&[("1 aa 1", request), ("2 aa 2", &format!("{head}{answer}"))]).into_bytes())
+    };
+    let known = |told: &str| (told.to_owned(), String::new());
+    let unknown = || (String::new(), "trailer".to_owned());
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n";
+    assert_eq!(gor("Content-Length: 1\r\n\r\na"), known(""));
+    assert_eq!(gor(&format!("{chunked}\r\n")), known(""));
+    assert_eq!(
+        gor(&format!("{chunked}X-Sum: 1\r\ngrpc-status: 0\r\n\r\n")),
+        known("x-sum: 1, grpc-status: 0")
+    );
+    assert_eq!(gor(&format!("{chunked}X-Sum: ")), unknown());
+    assert_eq!(gor(&format!("{chunked}X Sum: 1\r\n\r\n")), unknown());
+    let ours = |trailers: &str| {
+        of_answer(
+            format!(
+                r#"{{"schema":"parity.exchange/v1","time":"2026-11-24T03:00:00Z","method":"GET","url":"/","response":{{"status":200{trailers}}}}}"#
+            )
+            .into_bytes(),
+        )
+    };
+    assert_eq!(ours(""), unknown());
+    assert_eq!(ours(r#","trailers":[]"#), known(""));
+    assert_eq!(ours(r#","trailers":[["x-sum","1"]]"#), known("x-sum: 1"));
+}
+
 /// 0003: an answer that was saved without its body was taken for an empty one.
 #[test]
 fn an_answer_without_its_body_is_none() {

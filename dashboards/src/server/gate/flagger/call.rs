@@ -62,7 +62,12 @@ impl Call {
             }
             if T::is_repeated(name) {
                 let values = text.lines().filter(|line| !line.trim().is_empty());
+                let before = parameters.len();
                 parameters.extend(values.map(|value| (name.clone(), value.to_owned())));
+                if parameters.len() == before {
+                    // A demand without a value is a mistake, and none that is left out.
+                    parameters.push((name.clone(), String::new()));
+                }
             } else {
                 parameters.push((name.clone(), text.clone()));
             }
@@ -126,6 +131,9 @@ mod tests {
         ];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(read.parameters::<HookAsking>(), expected);
+        let empty = call(r#"{"metadata":{"require_route":" \n"}}"#);
+        let expected = [("require_route".to_owned(), String::new())];
+        assert_eq!(empty.parameters::<HookAsking>(), expected);
         assert_eq!(call(r#"{"type":"rollback"}"#).kind(), Some("rollback"));
         for none in [r#"{"metadata":null,"type":""}"#, r#"{"metadata":{}}"#, "{}"] {
             let read = call(none);
