@@ -235,7 +235,6 @@ impl SqliteReader {
         })
     }
 
-    /// Which migrations and versions the store holds.
     /// The identity that was last in force.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();
