@@ -38,6 +38,7 @@ mod downloads;
 mod equal_errors;
 mod faults;
 mod floods;
+mod grafana;
 mod graphql;
 mod graphql_operations;
 mod grpc_web;
