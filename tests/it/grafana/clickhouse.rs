@@ -10,8 +10,8 @@ use crate::support::process::{Mirror, Place};
 use crate::support::report::Report;
 use crate::support::service::{Answer, Service};
 
-/// A route with all that ends a quoted text somewhere.
-const HOSTILE: &str = "/it's\\x/a%27%5C/{{b}}/$c";
+/// A route that somebody named with all that ends a quoted text somewhere, as TOML has it, and a request of it.
+const HOSTILE: [&str; 2] = [r"GET /it's\\x/$c/{id}", r"/it's\x/$c/7"];
 /// Requests to each of two paths.
 const EACH: u64 = 30;
 
@@ -44,7 +44,11 @@ fn at(path: &str, body: &str) -> Answer {
 fn written(place: &Place, url: &str) -> Report {
     place.write(
         "parity.toml",
-        "[[rule]]\nid = \"the-clock\"\npath = \"/t\"\naction = \"ignore\"\nreason = \"a clock\"\n",
+        format!(
+            "[[rule]]\nid = \"the-clock\"\npath = \"/t\"\naction = \"ignore\"\nreason = \"a clock\"\n\
+             [[route]]\nmatch = \"{}\"\n",
+            HOSTILE[0]
+        ),
     );
     let of = |body: &'static str| {
         Service::start(move |request| match request.target.as_str() {
@@ -64,7 +68,7 @@ fn written(place: &Place, url: &str) -> Report {
     let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &more, |command| {
         command.env("PARITY_RECHECK_RATE", "100")
     });
-    let paths = ["/items/7", HOSTILE, "/same"];
+    let paths = ["/items/7", HOSTILE[1], "/same"];
     let send = |mirror: &Mirror<'_>, method: &str| {
         for path in paths {
             client::send(mirror.address, method, path, &[], b"");
