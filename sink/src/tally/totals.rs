@@ -204,8 +204,8 @@ fn encode(mut metric: MetricEncoder<'_>, label: &str, series: &[Series<'_>]) -> 
     Ok(())
 }
 
-/// Failures that have an alert are exported as 0 from a route's first request on, because a rate over a series that did
-/// not exist before misses its first increment.
+/// What has an alert, failures and errors of the legacy, is exported as 0 from a route's first request on, because a rate
+/// over a series that did not exist before misses its first increment.
 fn clients(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     let mut series = Vec::new();
     for (route, totals) in routes {
