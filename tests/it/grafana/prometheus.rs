@@ -69,9 +69,13 @@ impl Prometheus {
         for (job, targets) in jobs {
             let targets: Vec<String> = targets.iter().map(|one| format!("\"{one}\"")).collect();
             let targets = targets.join(", ");
-            config.push_str(&format!(
-                "  - job_name: {job}\n    static_configs:\n      - targets: [{targets}]\n"
-            ));
+            config.extend([
+                "  - job_name: ",
+                job,
+                "\n    static_configs:\n      - targets: [",
+                &targets,
+                "]\n",
+            ]);
         }
         std::fs::write(folder.path().join("prometheus.yml"), config).expect("written");
         promtool(&["check", "config", "prometheus.yml"], folder.path());
