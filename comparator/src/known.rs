@@ -31,6 +31,7 @@ use crate::noise::sums::of_class;
 use crate::redact::by_hand;
 
 pub(crate) use news::news;
+pub use news::news_beside;
 pub use place::{PlaceError, is_everywhere, look_at_place};
 
 /// A known difference grows when it is proven to be more than this many times as frequent as it was.

@@ -60,6 +60,7 @@ pub(crate) use report::{
     not_compared,
 };
 pub use settled::settled;
+pub(crate) use settled::settled_with_news;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::{RecordingStatus, Status};
 pub use suggested::{expires, suggested};

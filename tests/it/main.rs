@@ -39,6 +39,7 @@ mod equal_errors;
 mod expiries;
 mod faults;
 mod floods;
+mod grafana;
 mod graphql;
 mod graphql_operations;
 mod grpc;

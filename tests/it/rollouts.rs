@@ -248,6 +248,20 @@ fn the_series_say_pass_only_of_a_pass_of_this_build() {
             &format!("parity_gate_outcome{{{labels},outcome=\"{word}\"}}"),
         )
     };
+    let new_groups = |scrape: &str, state: &str| {
+        let labels = format!("migration=\"payments\",candidate_version=\"{VERSION}\"");
+        value(
+            scrape,
+            &format!("parity_gate_new_groups{{{labels},state=\"{state}\"}}"),
+        )
+    };
+    assert_eq!(new_groups(&passing, "open"), Some(0.0), "{passing}");
+    // Nothing is asked again here, so nothing is confirmed.
+    assert_eq!(
+        ["confirmed", "open"].map(|state| new_groups(&failing, state)),
+        [Some(0.0), Some(1.0)],
+        "{failing}"
+    );
     assert_eq!(
         ["pass", "fail", "undecided"].map(outcome),
         [Some(0.0), Some(1.0), Some(0.0)],

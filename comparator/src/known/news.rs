@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use parity_schemas::evidence::{Evidence, Thresholds};
+use parity_schemas::evidence::{Decision, Evidence, Thresholds};
 use parity_schemas::known::{KnownState, KnownUse, NewDifferences, NewGroup};
 use parity_schemas::noise::{NoiseGroup, NoiseState, NoiseUse};
 use parity_schemas::record::MismatchClass;
@@ -36,6 +36,16 @@ fn untold(evidence: &Evidence, known: &[KnownUse]) -> u64 {
         one.counts.mismatch.saturating_sub(told + transient)
     });
     counts.sum()
+}
+
+/// What is new in the evidence of a decision, also if it was not demanded that nothing is.
+pub fn news_beside(decision: &Decision, evidence: &Evidence) -> NewDifferences {
+    news(
+        evidence,
+        &decision.known,
+        &decision.noise,
+        &decision.thresholds,
+    )
 }
 
 /// What is new in the evidence.

@@ -12,7 +12,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use parity_schemas::evidence::{DecidedTerms, Decision, Outcome};
+use parity_comparator::known::news_beside;
+use parity_schemas::evidence::{DecidedTerms, Decision, Evidence, Outcome};
+use parity_schemas::known::NewDifferences;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing};
 use parity_sink::{Reader, StoreError};
@@ -35,8 +37,28 @@ pub fn settled(
     reader: &Reader,
     question: &Question,
     wait: Duration,
-    mut watch: impl FnMut(&Decision),
+    watch: impl FnMut(&Decision),
 ) -> Result<Decision, StoreError> {
+    settle(reader, question, wait, watch).map(|(decision, _)| decision)
+}
+
+/// The same without waiting, and what is new in the evidence, whether that is demanded or not.
+pub(crate) fn settled_with_news(
+    reader: &Reader,
+    question: &Question,
+) -> Result<(Decision, NewDifferences), StoreError> {
+    let (decision, found) = settle(reader, question, Duration::ZERO, |_| {})?;
+    let news = found.map(|evidence| news_beside(&decision, &evidence));
+    Ok((decision, news.unwrap_or_default()))
+}
+
+/// The decision, and what it was made from.
+fn settle(
+    reader: &Reader,
+    question: &Question,
+    wait: Duration,
+    mut watch: impl FnMut(&Decision),
+) -> Result<(Decision, Option<Evidence>), StoreError> {
     let apart = reader.clocks_apart();
     let patience = WATERMARK_WAIT + apart;
     let apart = i64::try_from(apart.as_micros()).unwrap_or(i64::MAX);
@@ -76,10 +98,10 @@ pub fn settled(
             target = Target::now(apart);
         } else if complete || out_of_patience {
             if decision.outcome != Outcome::Undecided || left.is_zero() {
-                let found = terms(reader, &decision)?;
-                decision.terms_cut = found.cut;
-                decision.terms = found.terms.into_iter().map(DecidedTerms::of).collect();
-                return Ok(decision);
+                let under = terms(reader, &decision)?;
+                decision.terms_cut = under.cut;
+                decision.terms = under.terms.into_iter().map(DecidedTerms::of).collect();
+                return Ok((decision, found.value));
             }
             target.was_undecided |= complete;
         }

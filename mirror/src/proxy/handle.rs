@@ -148,7 +148,7 @@ impl MirrorHandle {
 
     /// Whether the candidate gets requests; `false` while the breaker is open.
     pub fn candidate_reachable(&self) -> bool {
-        !self.process.admission().breaker().is_open()
+        self.process.candidate_reachable()
     }
 }
 

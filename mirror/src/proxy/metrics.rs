@@ -15,7 +15,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::counters::{Count, DurationHistogram, OfWorker, sum};
-use crate::exchange::{ExchangeMetrics, Meters};
+use crate::exchange::{ExchangeMetrics, Meters, Side};
 use crate::proxy::process::ProcessState;
 
 /// Upper bounds in microseconds: what a proxy adds is between 50 µs and 50 ms, or something is wrong.
@@ -67,6 +67,7 @@ impl ClientMeters {
 pub struct Metrics {
     clients: Arc<[ClientMeters]>,
     exchanges: ExchangeMetrics,
+    process: Arc<ProcessState>,
 }
 
 impl fmt::Debug for Metrics {
@@ -78,10 +79,11 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(workers: usize, process: &ProcessState) -> Self {
+    pub(crate) fn new(workers: usize, process: &Arc<ProcessState>) -> Self {
         Self {
             clients: (0..workers).map(|_| ClientMeters::new()).collect(),
             exchanges: ExchangeMetrics::new(workers + 1, Arc::clone(process.exchange())),
+            process: Arc::clone(process),
         }
     }
 
@@ -100,7 +102,7 @@ impl Metrics {
         self.exchanges.of_thread(self.clients.len())
     }
 
-    /// Adds the `parity_upstream_…`, `parity_proxy_…`, `parity_shadow_…` and `parity_client_…` families.
+    /// Adds the `parity_upstream_…`, `parity_proxy_…`, `parity_shadow…` and `parity_client_…` families.
     pub fn register(&self, registry: &mut Registry) {
         registry.register_collector(Box::new(self.clone()));
     }
@@ -108,11 +110,36 @@ impl Metrics {
     fn total(&self, of: impl Fn(&ClientMeters) -> u64) -> u64 {
         self.clients.iter().map(of).sum()
     }
+
+    /// The state of the services, and of the switch of shadowing.
+    fn encode_state(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut family = encoder.encode_descriptor(
+            "parity_upstream_up",
+            "1 while a service is used: the legacy answered the last request; the candidate does not fail at all requests in a row, for which it is left alone",
+            None,
+            MetricType::Gauge,
+        )?;
+        for side in Side::ALL {
+            let gauge = ConstGauge::new(i64::from(match side {
+                Side::Legacy => self.process.legacy_reachable(),
+                Side::Candidate => self.process.candidate_reachable(),
+            }));
+            gauge.encode(family.encode_family(&[("upstream", side.name())])?)?;
+        }
+        let shadowing = ConstGauge::new(i64::from(self.process.admission().shadowing()));
+        shadowing.encode(encoder.encode_descriptor(
+            "parity_shadowing",
+            "1 while requests are shadowed, 0 while somebody has switched that off",
+            None,
+            MetricType::Gauge,
+        )?)
+    }
 }
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         self.exchanges.encode(&mut encoder)?;
+        self.encode_state(&mut encoder)?;
         let summed = sum(
             &OVERHEAD_BOUNDS,
             self.clients.iter().map(|worker| &worker.overhead),

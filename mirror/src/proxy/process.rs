@@ -96,6 +96,11 @@ impl ProcessState {
         !self.legacy_down.load(Ordering::Relaxed)
     }
 
+    /// Whether the candidate gets requests: the breaker is closed.
+    pub(crate) fn candidate_reachable(&self) -> bool {
+        !self.admission().breaker().is_open()
+    }
+
     /// Records that the workers have ended.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);

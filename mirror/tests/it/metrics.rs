@@ -39,6 +39,9 @@ fn every_family_is_there_and_counts() {
         "parity_shadow_queue_depth{upstream=\"candidate\"} 0",
         "parity_shadow_connections{upstream=\"legacy\"} 0",
         "parity_shadow_bytes 0",
+        "parity_upstream_up{upstream=\"legacy\"} 1",
+        "parity_upstream_up{upstream=\"candidate\"} 1",
+        "parity_shadowing 0",
         "parity_client_connections 1",
         "parity_client_connections_accepted_total 1",
     ] {

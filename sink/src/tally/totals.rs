@@ -204,18 +204,14 @@ fn encode(mut metric: MetricEncoder<'_>, label: &str, series: &[Series<'_>]) -> 
     Ok(())
 }
 
-/// Failures that have an alert are exported as 0 from a route's first request on, because a rate over a series that did
-/// not exist before misses its first increment.
+/// What has an alert, failures and errors of the legacy, is exported as 0 from a route's first request on, because a rate
+/// over a series that did not exist before misses its first increment.
 fn clients(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
-    const ALERTED: [ClientOutcome; 2] = [
-        ClientOutcome::LegacyUnreachable,
-        ClientOutcome::LegacyTruncated,
-    ];
     let mut series = Vec::new();
     for (route, totals) in routes {
         for outcome in ClientOutcome::ALL {
             let count = totals.outcomes[CLIENTS + outcome.index()];
-            if count > 0 || ALERTED.contains(outcome) {
+            if count > 0 || outcome.is_failure() || *outcome == ClientOutcome::ServerError {
                 series.push((route.as_str(), outcome.as_str(), count));
             }
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision};
+use parity_schemas::known::NewDifferences;
 use parity_schemas::route::OTHER;
 use parity_sink::StoreUrl;
 use prometheus_client::collector::Collector;
@@ -52,7 +53,7 @@ struct Judged {
 
 struct Timely {
     began: Instant,
-    decision: Arc<Decision>,
+    told: Arc<(Decision, NewDifferences)>,
 }
 
 impl Series {
@@ -83,19 +84,21 @@ pub(in crate::server) async fn judge(site: &Site, series: &Series) {
         let began = Instant::now();
         let question = Asking::default().of(site);
         let decision = read(site, move |reader| {
-            view::settled(reader, &question, Duration::ZERO, |_| {})
+            view::settled_with_news(reader, &question)
         });
         let decision = decision.await;
         let took = began.elapsed();
-        let waited = decision.as_ref().map_or(0, |decision| decision.waited_ms);
+        let waited = decision
+            .as_ref()
+            .map_or(0, |(decision, _)| decision.waited_ms);
         let worked = took.saturating_sub(Duration::from_millis(waited));
         {
             let mut judged = series.judged();
             judged.succeeded = Some(decision.is_ok());
             judged.decision = match decision {
-                Ok(decision) => Some(Timely {
+                Ok((decision, news)) => Some(Timely {
                     began,
-                    decision: Arc::new(decision),
+                    told: Arc::new((decision, news)),
                 }),
                 Err(error) => {
                     tracing::debug!(error = error.message(), "no decision for the metrics");
@@ -116,12 +119,12 @@ impl fmt::Debug for Series {
 impl Collector for Series {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.0.scraped.notify_one();
-        let (decision, succeeded) = {
+        let (told, succeeded) = {
             let judged = self.judged();
             let timely = judged.decision.as_ref();
             let timely = timely.filter(|timely| timely.began.elapsed() < STALE);
             (
-                timely.map(|timely| Arc::clone(&timely.decision)),
+                timely.map(|timely| Arc::clone(&timely.told)),
                 judged.succeeded,
             )
         };
@@ -134,7 +137,7 @@ impl Collector for Series {
             )?;
             ConstGauge::new(i64::from(succeeded)).encode(metric)?;
         }
-        decision.map_or(Ok(()), |decision| encode(&mut encoder, &decision))
+        told.map_or(Ok(()), |told| encode(&mut encoder, &told))
     }
 }
 
@@ -180,7 +183,10 @@ const MEASURED: [Measured; 5] = [
     ),
 ];
 
-fn encode(encoder: &mut DescriptorEncoder<'_>, decision: &Decision) -> fmt::Result {
+fn encode(
+    encoder: &mut DescriptorEncoder<'_>,
+    (decision, news): &(Decision, NewDifferences),
+) -> fmt::Result {
     let evidence = decision.evidence.as_ref();
     let version = evidence.map_or("", |evidence| evidence.candidate_version.as_str());
     let of = [
@@ -210,6 +216,20 @@ fn encode(encoder: &mut DescriptorEncoder<'_>, decision: &Decision) -> fmt::Resu
         MetricType::Gauge,
     )?;
     gauge(&mut metric, &of, decision.time.as_micros() as f64 / 1e6)?;
+
+    let mut metric = encoder.encode_descriptor(
+        "parity_gate_new_groups",
+        "Groups of differences that count and are new, growing or back again: those that a recheck confirmed, and the others",
+        None,
+        MetricType::Gauge,
+    )?;
+    for (state, groups) in [("confirmed", news.confirmed), ("open", news.open)] {
+        gauge(
+            &mut metric,
+            &[migration, version, ("state", state)],
+            groups as f64,
+        )?;
+    }
 
     let total = Told::of(&decision.total);
     let routes = told(decision.routes.iter().map(Told::of));
