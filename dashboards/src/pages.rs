@@ -3,6 +3,8 @@
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
 
+pub(crate) mod rerun;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
@@ -196,6 +198,8 @@ fn lines(text: &str) -> String {
 struct MismatchPage<'a> {
     mismatch: &'a Mismatch,
     view: MismatchView<'a>,
+    /// Whether its request can be run again here.
+    reruns: bool,
 }
 
 #[derive(Template)]
@@ -268,9 +272,14 @@ pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String
 }
 
 /// One mismatch.
-pub(crate) fn mismatch(mismatch: &Mismatch) -> askama::Result<String> {
+pub(crate) fn mismatch(mismatch: &Mismatch, reruns: bool) -> askama::Result<String> {
     let view = MismatchView { mismatch };
-    MismatchPage { mismatch, view }.render()
+    MismatchPage {
+        mismatch,
+        view,
+        reruns,
+    }
+    .render()
 }
 
 /// Stored decisions, the newest first.

@@ -11,6 +11,7 @@ mod guard;
 mod html;
 mod parameters;
 mod question;
+mod rerun;
 mod site;
 
 use std::future::Future;
@@ -25,6 +26,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 pub use connections::CONNECTIONS;
+pub use rerun::{Allowed, Reruns, RunAgain};
 pub use site::{MirrorAdmin, Process, SinkStatus, Site};
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
@@ -59,6 +61,7 @@ fn router(site: &Arc<Site>) -> Router {
     let guarded = Router::new()
         .route("/", get(html::report))
         .route("/mismatches/{id}", get(html::mismatch))
+        .route("/mismatches/{id}/rerun", post(rerun::page))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
         .route("/assets/style.css", get(html::style))
@@ -66,6 +69,7 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/api/v1/report", get(api::report))
         .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
+        .route("/api/v1/mismatches/{id}/rerun", post(rerun::document))
         .route("/api/v1/decisions", get(api::decisions))
         .route("/api/v1/decisions/{id}", get(api::decision))
         .route("/api/v1/status", get(api::status))

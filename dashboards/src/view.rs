@@ -25,6 +25,7 @@ mod mismatch;
 mod noise;
 mod recounted;
 mod report;
+mod rerun;
 mod settled;
 mod sides;
 mod status;
@@ -56,6 +57,7 @@ pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,
 };
+pub(crate) use rerun::{Change, RerunView};
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::{RecordingStatus, Status};

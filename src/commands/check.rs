@@ -3,7 +3,6 @@
 //! It is the replay of a recording with its answers, one request after the other, without a store: whoever deploys waits for it.
 //! What the file hides is not known, so of such a place only its presence is checked, and it is named.
 
-mod asking;
 mod shown;
 
 use std::collections::BTreeMap;
@@ -15,15 +14,14 @@ use anyhow::{Context, Result, bail};
 use parity_comparator::Comparator;
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_dashboards::terminal;
-use parity_mirror::replay::{Recorded, Source, SourceError, is_needed};
+use parity_mirror::replay::{Recorded, Source, SourceError, Substitutions, is_needed};
 use parity_schemas::check::{CHECK_SCHEMA, CheckDocument, CheckOutcome, CheckedRequest};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
-use parity_schemas::route::RouteRule;
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_schemas::visible::visible;
 
-use self::asking::{Asked, Asking};
+use crate::asking::{Asked, Asking};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::settings::{limits, mirror, recheck};
 use crate::config::{Layers, MirrorSettings};
@@ -39,7 +37,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let settings = settings(args)?;
     let source = Source::open(&args.requests, args.format.clone())?;
     let mut checking = Checking::new(args, &settings)?;
-    let asking = Asking::start(&settings)?;
+    let asking = Asking::start(settings.mirror.clone(), true, Substitutions::none())?;
     let begun = Instant::now();
     let until = begun + args.timeout;
     for item in source {
@@ -264,12 +262,6 @@ fn settings(args: &CheckArgs) -> Result<MirrorSettings> {
         limits::CANDIDATE_DEADLINE.is(&deadline),
     ]);
     let mut settings = Layers::load_here(args.file.config.as_deref(), &flags).mirror()?;
-    let policy = &mut settings.mirror.policy;
-    policy.unsafe_methods = args.allow_unsafe;
-    let routes = policy.routes.iter().cloned();
-    policy.routes = routes.map(RouteRule::unsampled).collect();
-    // Each is asked, whatever became of the one before it.
-    policy.limits.breaker_failures = u32::MAX;
-    policy.limits.candidate_rate = None;
+    settings.mirror.policy.unsafe_methods = args.allow_unsafe;
     Ok(settings)
 }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::server::{self, Process, Site};
+use parity_dashboards::server::{self, Process, Reruns, Site};
 use parity_schemas::known::KnownEntry;
 use parity_sink::StoreConfig;
 use prometheus_client::metrics::family::Family;
@@ -119,6 +119,7 @@ pub(crate) fn reading_site(
     migration: String,
     known: Arc<[KnownEntry]>,
     token: Option<String>,
+    reruns: Option<Reruns>,
 ) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
@@ -128,6 +129,7 @@ pub(crate) fn reading_site(
         process: Process::Reader,
         registry,
         token,
+        reruns,
         known: Arc::new(move || Arc::clone(&known)),
     }
 }

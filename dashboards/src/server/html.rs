@@ -34,7 +34,10 @@ pub(super) async fn report(
 /// One mismatch with all that was recorded of it.
 pub(super) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
     match find_mismatch(&site, &id).await {
-        Ok(mismatch) => html(StatusCode::OK, pages::mismatch(&mismatch)),
+        Ok(mismatch) => html(
+            StatusCode::OK,
+            pages::mismatch(&mismatch, site.reruns.is_some()),
+        ),
         Err(failure) => sorry(&failure, &site),
     }
 }
@@ -86,12 +89,12 @@ pub(super) async fn style() -> Response {
     }
 }
 
-fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
+pub(super) fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
     let page = pages::sorry(failure.message(), site.process.mirror_status());
     html(failure.status(), page)
 }
 
-fn html(status: StatusCode, page: askama::Result<String>) -> Response {
+pub(super) fn html(status: StatusCode, page: askama::Result<String>) -> Response {
     match page {
         Ok(page) => (status, Html(page)).into_response(),
         Err(error) => {
