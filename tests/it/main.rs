@@ -60,6 +60,7 @@ mod reload;
 mod replay;
 mod replay_sessions;
 mod replay_stream;
+mod rerun;
 mod restart;
 mod rollouts;
 mod scale;
