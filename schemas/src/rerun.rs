@@ -77,9 +77,9 @@ vocabulary! {
         /// The settings, or a `[[substitute]]`, have a value for it.
         Set = "set" => "a value of the settings was sent",
         /// A header field without which the request is the same, or one that somebody accepts to leave out.
-        LeftOut = "left_out" => "sent without it",
+        LeftOut = "left_out" => "left out",
         /// Somebody accepted it.
-        AsHash = "as_hash" => "its hash was sent in its place",
+        AsHash = "as_hash" => "sent as its hash",
         /// Without it, the request is another one.
         NotSent = "not_sent" => "the request was not sent without it",
     }

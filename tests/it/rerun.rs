@@ -148,6 +148,8 @@ fn what_is_gone_still_there_or_new_is_told_apart() {
     let id = stage.get();
     // Nothing has changed.
     assert_eq!(states(&stage.document(&id, &[])), ["still /a", "still /b"]);
+    let text = stage.rerun(&id, &[]).stdout;
+    assert!(text.contains("  then and now\n- 1\n+ 2"), "{text}");
     stage
         .candidate
         .answers(Answer::json(r#"{"a":1,"b":3,"c":9}"#));
@@ -186,7 +188,7 @@ fn what_is_gone_still_there_or_new_is_told_apart() {
         Some("1".to_owned())
     );
     // Each of both was asked once each time, and nothing was counted.
-    assert_eq!([stage.legacy.seen(), stage.candidate.seen()], [5, 5]);
+    assert_eq!([stage.legacy.seen(), stage.candidate.seen()], [6, 6]);
     assert_eq!(stage.place.report().count("received"), 1);
 }
 
@@ -275,8 +277,8 @@ fn what_is_asked_wrongly_is_an_error() {
     let url = stage.legacy.url();
     for (arguments, told) in [
         (&["rerun", "x"][..], "invalid value 'x'"),
-        (&["rerun", &id], "mirror.legacy"),
-        (&["rerun", &id, "--legacy", &url], "mirror.candidate"),
+        (&["rerun", &id], "no legacy is given"),
+        (&["rerun", &id, "--legacy", &url], "no candidate is given"),
         (
             &["rerun", unknown, "--legacy", &url, "--candidate", &url],
             "no mismatch 00000000-0000-7000-8000-000000000000 is recorded",

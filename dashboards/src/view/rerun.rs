@@ -129,18 +129,37 @@ impl<'a> RerunView<'a> {
             && self.document.hidden.iter().all(can_go)
     }
 
-    /// What the record hides or lacks of the request, in a line each.
+    /// What the record hides or lacks of the request, in a line each; what it does not need in one.
     pub(crate) fn hidden(self) -> Vec<String> {
-        let line = |part: &HiddenPart| {
-            let needed = if part.needed && part.fate != HiddenFate::Set {
-                "; it is another request without it"
-            } else {
-                ""
-            };
-            let (why, fate) = (part.why.meaning(), part.fate.meaning());
-            format!("{}: {why}; {fate}{needed}", shown(&part.part))
-        };
-        self.document.hidden.iter().map(line).collect()
+        let all = || self.document.hidden.iter();
+        let is_the_same = |part: &&HiddenPart| !part.needed && part.fate == HiddenFate::LeftOut;
+        let mut lines: Vec<String> = all()
+            .filter(|part| !is_the_same(part))
+            .map(|part| {
+                let is_another =
+                    part.needed && matches!(part.fate, HiddenFate::LeftOut | HiddenFate::AsHash);
+                let needed = if is_another {
+                    ", so this was another request"
+                } else {
+                    ""
+                };
+                let (why, fate) = (part.why.meaning(), part.fate.meaning());
+                format!("{}: {why}; {fate}{needed}", shown(&part.part))
+            })
+            .collect();
+        // Almost every request has some of these, and nothing is to be done about them.
+        let same: Vec<String> = all()
+            .filter(is_the_same)
+            .map(|part| shown(&part.part))
+            .collect();
+        if !same.is_empty() {
+            lines.push(format!(
+                "{}: {}, and the request is the same",
+                same.join(", "),
+                HiddenFate::LeftOut.meaning()
+            ));
+        }
+        lines
     }
 
     /// What can be done about what is hidden, if anything is missing.
@@ -208,14 +227,32 @@ impl<'a> Change<'a> {
 
     /// Its values then and now.
     pub(crate) fn seen(&self, room: Room) -> Vec<Seen> {
-        let times = [
-            ("then", &self.difference.then),
-            ("now", &self.difference.now),
-        ];
+        let RerunDifference { then, now, .. } = self.difference;
+        if let (Some(then), Some(now)) = (then, now)
+            && is_alike(then, now)
+        {
+            return vec![draw("then and now", now, room)];
+        }
+        let times = [("then", then), ("now", now)];
         let seen = times.into_iter();
         seen.filter_map(|(when, seen)| Some(draw(when, seen.as_ref()?, room)))
             .collect()
     }
+}
+
+/// Whether the same was seen twice: one drawing shows both.
+fn is_alike(then: &SeenDifference, now: &SeenDifference) -> bool {
+    let values = |seen: &SeenDifference| {
+        let example = &seen.example;
+        (
+            seen.count,
+            example.path.clone(),
+            example.legacy.clone(),
+            example.candidate.clone(),
+            example.text_diff.clone(),
+        )
+    };
+    values(then) == values(now)
 }
 
 fn draw(when: &str, seen: &SeenDifference, room: Room) -> Seen {
