@@ -231,7 +231,7 @@ fn a_service_that_fails_proves_nothing_gone() {
     stage
         .place
         .write("parity.toml", "[limits]\ncandidate_deadline = \"400ms\"\n");
-    let hung = Service::misbehaving(|_, _| std::thread::sleep(Duration::from_secs(60)));
+    let hung = Service::misbehaving(|_, _| std::thread::sleep(Duration::from_mins(1)));
     let lying = Service::misbehaving(|_, stream| {
         use std::io::Write as _;
         drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":"));
