@@ -1,7 +1,6 @@
 //! Flags of `rerun`.
 
 use clap::Args;
-use uuid::Uuid;
 
 use super::flags::{Flags, OfRerun};
 use super::{ConfigFile, OutputFormat};
@@ -16,7 +15,7 @@ Examples:
 Exit code: 0 equal now, 1 differs, 3 nothing can be told, 2 error.")]
 pub(crate) struct RerunArgs {
     /// The id of a recorded mismatch, as the page, the API and the JSON report have it.
-    pub(crate) id: Uuid,
+    pub(crate) id: String,
     #[command(flatten)]
     pub(crate) file: ConfigFile,
     #[command(flatten)]

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use parity_dashboards::server::Allowed;
 use parity_dashboards::terminal::{self, Layout};
 use parity_dashboards::view;
 use parity_schemas::rerun::RerunOutcome;
+use uuid::Uuid;
 
 use crate::cli::{OutputFormat, RerunArgs};
 use crate::config::{Layers, MirrorSettings};
@@ -15,12 +16,18 @@ use crate::rerun;
 
 /// Runs it.
 pub(crate) fn run(args: &RerunArgs) -> Result<ExitCode> {
+    let id: Uuid = args.id.parse().map_err(|_| {
+        anyhow!(
+            "`{}` is not the id of a mismatch: that is a UUID, as in the address of its page",
+            args.id
+        )
+    })?;
     let settings = settings(args)?;
     let reader = view::reader(&settings.store)?;
-    let mismatch = reader.mismatch(args.id)?.with_context(|| {
+    let mismatch = reader.mismatch(id)?.with_context(|| {
         format!(
-            "no mismatch {} is recorded in {}; retention may have removed it, and --store names another store",
-            args.id, settings.store
+            "no mismatch {id} is recorded in {}; retention may have removed it, and --store names another store",
+            settings.store
         )
     })?;
     if args.sending.allow_unsafe {

@@ -272,7 +272,7 @@ fn what_is_asked_wrongly_is_an_error() {
     let unknown = "00000000-0000-7000-8000-000000000000";
     let url = stage.legacy.url();
     for (arguments, told) in [
-        (&["rerun", "x"][..], "invalid value 'x'"),
+        (&["rerun", "x"][..], "`x` is not the id of a mismatch"),
         (&["rerun", &id], "no legacy is given"),
         (&["rerun", &id, "--legacy", &url], "no candidate is given"),
         (

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Stage, states};
 use crate::support::service::Answer;
+use crate::support::wait_for;
 
 /// `part fate` of each hidden part.
 fn hidden(document: &Value) -> Vec<String> {
@@ -183,4 +184,28 @@ fn a_body_that_is_not_there_whole_is_never_sent() {
     assert_eq!(stage.legacy.seen(), before);
     let text = stage.rerun(&id, &[]);
     assert!(!text.stdout.contains("--accept-hidden"), "{}", text.stdout);
+}
+
+#[test]
+fn of_a_request_that_was_not_kept_nothing_can_be_sent() {
+    let stage = Stage::new(r#"{"a":1}"#, r#"{"a":2}"#);
+    let (mirror, _) = stage.mirror(("GET", "/items/1", &[], b""));
+    for number in 0..60 {
+        mirror.get(&format!("/items/{number}"));
+    }
+    mirror.settled(61);
+    let without = wait_for("one whose request was not kept", || {
+        let page = mirror.ask("/api/v1/mismatches?limit=100").json();
+        let mut all = page["mismatches"].as_array()?.iter();
+        all.find(|mismatch| mismatch["sample"].is_null()).cloned()
+    });
+    let id = without["id"].as_str().expect("an id");
+    let page = mirror.ask(&format!("/mismatches/{id}")).text();
+    assert!(!page.contains("Run again"), "{page}");
+    mirror.stop();
+    let before = stage.legacy.seen();
+    let document = stage.document(id, &["--accept-hidden"]);
+    assert_eq!(document["reason"], "not_kept");
+    assert_eq!(states(&document), ["unknown /a"]);
+    assert_eq!(stage.legacy.seen(), before);
 }
