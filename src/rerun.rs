@@ -13,7 +13,8 @@ use anyhow::{Context, Result};
 use parity_comparator::redact::{KeptRequest, RecordContext, Redactor, kept_request};
 use parity_comparator::rerun::differences;
 use parity_comparator::{AnswerPair, Comparator, Comparison};
-use parity_dashboards::server::{Allowed, RunAgain};
+use parity_dashboards::server::RunAgain;
+use parity_dashboards::view::Allowed;
 use parity_mirror::replay::{
     Cookies, Recorded, Substitutions, ValueFrom, is_needed, recorded as request_of,
 };

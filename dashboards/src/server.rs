@@ -12,6 +12,7 @@ mod html;
 mod parameters;
 mod question;
 mod rerun;
+mod reruns;
 mod site;
 
 use std::future::Future;
@@ -26,7 +27,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 pub use connections::CONNECTIONS;
-pub use rerun::{Allowed, Reruns, RunAgain};
+pub use reruns::{Reruns, RunAgain};
 pub use site::{MirrorAdmin, Process, SinkStatus, Site};
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.

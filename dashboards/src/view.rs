@@ -57,6 +57,7 @@ pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,
 };
+pub use rerun::Allowed;
 pub(crate) use rerun::{Change, RerunView};
 pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};

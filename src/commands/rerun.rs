@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::server::Allowed;
 use parity_dashboards::terminal::{self, Layout};
-use parity_dashboards::view;
+use parity_dashboards::view::{self, Allowed};
 use parity_schemas::rerun::RerunOutcome;
 use uuid::Uuid;
 

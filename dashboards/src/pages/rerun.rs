@@ -4,8 +4,7 @@ use askama::Template;
 use parity_schemas::rerun::RerunDocument;
 
 use super::ROOM;
-use crate::server::Allowed;
-use crate::view::{RerunView, Tone, Weight};
+use crate::view::{Allowed, RerunView, Tone, Weight};
 
 #[derive(Template)]
 #[template(path = "rerun.html")]

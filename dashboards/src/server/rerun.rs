@@ -8,56 +8,22 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use parity_schemas::record::Mismatch;
 use parity_schemas::rerun::RerunDocument;
 use parity_schemas::value;
 use parity_schemas::verdict::Reason;
-use tokio::sync::Semaphore;
 
 use super::answer::{self, ErrorAnswer, find_mismatch};
 use super::html::{html, sorry};
 use super::parameters::{Asked, Parameters};
+use super::reruns::{AT_ONCE, Reruns};
 use super::site::Site;
 use crate::pages;
+use crate::view::Allowed;
 
-/// Requests that are run again at a time: a person looks at one, and a script must not make a load of it.
-const AT_ONCE: usize = 2;
 /// What is not GET, HEAD or OPTIONS is sent, too.
 const ALLOW_UNSAFE: &str = "allow_unsafe";
 /// A request is sent also without what the record hides and it needs.
 const ACCEPT_HIDDEN: &str = "accept_hidden";
-
-/// What somebody has said yes to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
-    /// Methods that may change something.
-    pub unsafe_methods: bool,
-    /// A request without what the record hides of it.
-    pub hidden: bool,
-}
-
-/// Asks both services again.
-pub trait RunAgain: Send + Sync {
-    /// Runs the request of a mismatch again, and waits for the answers. An error is a sentence that says what to do.
-    fn run_again(&self, mismatch: &Mismatch, allowed: Allowed) -> Result<RerunDocument, String>;
-}
-
-/// The reruns of a site.
-#[derive(Clone)]
-pub struct Reruns {
-    runs: Arc<dyn RunAgain>,
-    places: Arc<Semaphore>,
-}
-
-impl Reruns {
-    /// By what the program has for it.
-    pub fn new(runs: Arc<dyn RunAgain>) -> Self {
-        Self {
-            runs,
-            places: Arc::new(Semaphore::new(AT_ONCE)),
-        }
-    }
-}
 
 impl Parameters for Allowed {
     fn known() -> Vec<String> {

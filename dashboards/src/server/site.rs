@@ -7,7 +7,7 @@ use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
 
-use super::rerun::Reruns;
+use super::reruns::Reruns;
 use crate::view::Status;
 
 /// What the admin port may ask of a running mirror, and change in it.

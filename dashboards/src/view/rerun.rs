@@ -12,6 +12,15 @@ use super::difference::{Difference, Place};
 use super::words::{elapsed, grouped, shown};
 use super::{Room, Row, Tone};
 
+/// What somebody has said yes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Methods that may change something.
+    pub unsafe_methods: bool,
+    /// A request without what the record hides of it.
+    pub hidden: bool,
+}
+
 /// What was run again, to be shown.
 #[derive(Clone, Copy)]
 pub(crate) struct RerunView<'a> {
