@@ -270,13 +270,13 @@ fn what_is_asked_wrongly_is_an_error() {
     let id = stage.get();
     let before = stage.legacy.seen();
     let unknown = "00000000-0000-7000-8000-000000000000";
-    let url = stage.legacy.url();
+    let (url, other) = (stage.legacy.url(), stage.candidate.url());
     for (arguments, told) in [
         (&["rerun", "x"][..], "`x` is not the id of a mismatch"),
         (&["rerun", &id], "no legacy is given"),
         (&["rerun", &id, "--legacy", &url], "no candidate is given"),
         (
-            &["rerun", unknown, "--legacy", &url, "--candidate", &url],
+            &["rerun", unknown, "--legacy", &url, "--candidate", &other],
             "no mismatch 00000000-0000-7000-8000-000000000000 is recorded",
         ),
         (
@@ -286,7 +286,7 @@ fn what_is_asked_wrongly_is_an_error() {
                 "--legacy",
                 &url,
                 "--candidate",
-                &url,
+                &other,
                 "--store",
                 "sqlite:none.db",
             ],
