@@ -92,6 +92,12 @@ pub(crate) fn run(
         return Ok(told.undecided(untold::NOT_SENDABLE));
     };
     let mut settings = settings.clone();
+    // A value that this request does not need may be missing: a mirror with the file of a replay has none of its secrets.
+    let mut unread = None;
+    settings.substitutes.retain(|one| {
+        let read = one.read().map_err(|failed| unread.get_or_insert(failed));
+        read.is_ok()
+    });
     let substitutions = asking::substitutions(&mut settings, Cookies::Off)?;
     let secrets = secrets(&settings, &substitutions);
     let left = substitutions.left_hidden(&recorded);
@@ -107,6 +113,9 @@ pub(crate) fn run(
     told.0.hidden = parts.collect();
     let is_kept_back = |part: &HiddenPart| part.fate == HiddenFate::NotSent;
     if told.0.hidden.iter().any(is_kept_back) {
+        if let Some(failed) = unread {
+            return Err(failed);
+        }
         return Ok(told.undecided(untold::HIDDEN));
     }
     settings.mirror.policy.unsafe_methods = allowed.unsafe_methods;

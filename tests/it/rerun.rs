@@ -190,7 +190,9 @@ fn the_rules_in_force_now_decide() {
     let id = stage.get();
     stage.place.write(
         "parity.toml",
-        "[[rule]]\nid = \"all-of-a\"\npath = \"/a\"\naction = \"ignore\"\n",
+        "[[rule]]\nid = \"all-of-a\"\npath = \"/a\"\naction = \"ignore\"\n\n\
+         # Of a replay; this request needs no such value.\n\
+         [[substitute]]\nput = \"header:authorization\"\nenv = \"NEVER_SET\"\n",
     );
     let document = stage.document(&id, &[]);
     assert_eq!(states(&document), ["excused /a"]);
