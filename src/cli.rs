@@ -11,6 +11,7 @@ mod flags;
 mod known;
 mod record;
 mod replay;
+mod rerun;
 mod unknown;
 mod written;
 
@@ -26,6 +27,7 @@ use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
+pub(crate) use rerun::RerunArgs;
 pub(crate) use unknown::parse;
 pub(crate) use written::{Annotations, WrittenArgs};
 
@@ -129,6 +131,8 @@ pub(crate) enum Command {
     Ci(Box<CiArgs>),
     /// Ask a service, and compare with the answers in a file: exit 0 as expected, 1 differs, 3 undecided
     Check(Box<CheckArgs>),
+    /// Send the request of a recorded mismatch again, compare then and now: exit 0 equal, 1 differs, 3 nothing can be told
+    Rerun(Box<RerunArgs>),
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different

@@ -12,6 +12,7 @@ pub(crate) mod mirror;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod rerun;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod selection;

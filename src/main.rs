@@ -3,6 +3,7 @@
 //! This package is the only place that uses every crate. It holds no comparison, no protocol and no SQL: it connects the
 //! crates ([`pipeline`]), runs commands ([`commands`]), and leaves what a person sees to `parity_dashboards`.
 
+mod asking;
 mod cli;
 mod commands;
 mod config;
@@ -12,6 +13,7 @@ mod process;
 mod recording;
 #[cfg(test)]
 mod reference;
+mod rerun;
 
 use std::process::ExitCode;
 
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => commands::replay::run(&args),
         Command::Ci(args) => commands::ci::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Rerun(args) => commands::rerun::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Gate(args) => commands::gate::run(&args),

@@ -53,7 +53,7 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     keys(&mut out, known::ALL.iter().copied())?;
     writeln!(
         out,
-        "## Substitutes\n\nWhat `parity replay` puts in the place of recorded values. Each `[[substitute]]` has these keys:\n"
+        "## Substitutes\n\nWhat `parity replay` and `parity rerun` put in the place of recorded values. Each `[[substitute]]` has these keys:\n"
     )?;
     keys(&mut out, substitute::ALL.iter().copied())?;
     words(&mut out)?;

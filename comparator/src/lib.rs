@@ -13,6 +13,7 @@
 //! - [`groups`] counts findings by what they have in common; [`causes`] are what many groups have in common.
 //! - [`suggest`] makes rules of what has an explanation, and says what they excuse.
 //! - [`retrial`] tells what becomes of recorded mismatches under other rules.
+//! - [`rerun`] sets what a recorded request differed in beside what it differs in now.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
 
@@ -45,6 +46,7 @@ pub mod noise;
 mod notation;
 mod part_keys;
 pub mod redact;
+pub mod rerun;
 pub mod retrial;
 pub mod rules;
 pub mod seal;

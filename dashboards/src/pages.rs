@@ -4,6 +4,7 @@
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
 
+pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
 
@@ -210,6 +211,8 @@ struct MismatchPage<'a> {
     /// The group from which somebody came to it.
     group: Option<&'a str>,
     layout: Layout,
+    /// Whether its request can be run again here.
+    reruns: bool,
 }
 
 /// How two bodies are laid out.
@@ -306,6 +309,7 @@ pub(crate) fn mismatch(
     mismatch: &Mismatch,
     group: Option<&str>,
     is_split: bool,
+    reruns: bool,
 ) -> askama::Result<String> {
     let view = MismatchView { mismatch };
     let path = format!("/mismatches/{}", mismatch.id);
@@ -320,6 +324,7 @@ pub(crate) fn mismatch(
         mismatch,
         view,
         group,
+        reruns,
     }
     .render()
 }

@@ -11,6 +11,8 @@ mod guard;
 mod html;
 mod parameters;
 mod question;
+mod rerun;
+mod reruns;
 mod site;
 
 use std::future::Future;
@@ -25,6 +27,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 pub use connections::CONNECTIONS;
+pub use reruns::{Reruns, RunAgain};
 pub use site::{MirrorAdmin, Process, SinkStatus, Site};
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
@@ -67,6 +70,7 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/rules", get(html::rules))
         .route("/health", get(html::health))
         .route("/mismatches/{id}", get(html::mismatch))
+        .route("/mismatches/{id}/rerun", post(rerun::page))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
         .route("/assets/style.css", get(html::style))
@@ -74,6 +78,7 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/api/v1/report", get(api::report))
         .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
+        .route("/api/v1/mismatches/{id}/rerun", post(rerun::document))
         .route("/api/v1/decisions", get(api::decisions))
         .route("/api/v1/decisions/{id}", get(api::decision))
         .route("/api/v1/status", get(api::status))

@@ -27,6 +27,7 @@ mod mismatch;
 mod noise;
 mod recounted;
 mod report;
+mod rerun;
 mod settled;
 mod sides;
 mod status;
@@ -59,6 +60,8 @@ pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,
 };
+pub use rerun::Allowed;
+pub(crate) use rerun::{Change, RerunView};
 pub use settled::settled;
 pub(crate) use settled::settled_with_news;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};

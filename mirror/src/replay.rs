@@ -10,7 +10,7 @@ pub use parity_schemas::recording::EXCHANGE_SCHEMA;
 pub use pace::{Pace, Speed, SpeedError};
 pub use recorded::{Place, Recorded, Unreadable, Why};
 pub use source::{
-    Format, LogFormat, LogFormatError, OpenError, Source, SourceError, UnknownFormat,
+    Format, LogFormat, LogFormatError, OpenError, Source, SourceError, UnknownFormat, recorded,
 };
 pub(crate) use substitution::Substituting;
 pub use substitution::{

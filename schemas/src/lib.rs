@@ -39,6 +39,7 @@ pub mod recheck;
 pub mod record;
 pub mod recording;
 pub mod report;
+pub mod rerun;
 pub mod route;
 pub mod sampling;
 pub mod secret;

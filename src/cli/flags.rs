@@ -178,6 +178,22 @@ impl Takes for OfCheck {
     }
 }
 
+/// `rerun`: which record, how the services are reached, and what counts as equal.
+#[derive(Debug)]
+pub(crate) struct OfRerun;
+impl Takes for OfRerun {
+    fn settings() -> Vec<&'static Setting> {
+        vec![
+            &*mirror::LEGACY,
+            &*mirror::CANDIDATE,
+            &*record::STORE,
+            &*top::PROFILES,
+            &*mirror::CA_FILE,
+            &*redact::KEY_FILE,
+        ]
+    }
+}
+
 /// `sink`: its own section.
 #[derive(Debug)]
 pub(crate) struct OfSink;
@@ -208,12 +224,18 @@ impl Takes for OfReader {
     }
 }
 
-/// `ui`: which record, and where it is shown.
+/// `ui`: which record, where it is shown, and which services may be asked again.
 #[derive(Debug)]
 pub(crate) struct OfUi;
 impl Takes for OfUi {
     fn settings() -> Vec<&'static Setting> {
-        let shown: [&'static Setting; 2] = [&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE];
+        let shown: [&'static Setting; 5] = [
+            &mirror::ADMIN,
+            &mirror::ADMIN_TOKEN_FILE,
+            &mirror::LEGACY,
+            &mirror::CANDIDATE,
+            &mirror::CA_FILE,
+        ];
         [OfReader::settings(), shown.into()].concat()
     }
 }

@@ -4,7 +4,6 @@
 //! What the file hides is not known, so of such a place only its presence is checked, and it is named. An answer whose whole body is
 //! hidden is no answer as expected.
 
-mod asking;
 mod reading;
 mod shown;
 
@@ -22,13 +21,11 @@ use parity_schemas::check::{CHECK_SCHEMA, CheckDocument, CheckOutcome, CheckedRe
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
 use parity_schemas::recording::UNKNOWN_TRAILERS;
-use parity_schemas::route::RouteRule;
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_schemas::visible::visible;
 
-use self::asking::{Asked, Asking};
 use self::reading::{Next, Reading};
-use super::replay::substituting;
+use crate::asking::{self, Asked, Asking};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::settings::{limits, mirror, recheck};
 use crate::config::{Layers, MirrorSettings};
@@ -47,12 +44,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let until = begun + args.timeout;
     let mut settings = settings(args)?;
     // Cookies go as the file has them: what a service sets is for the sessions of clients.
-    let substitutions = substituting::substitutions(&mut settings, Cookies::Off)?;
+    let substitutions = asking::substitutions(&mut settings, Cookies::Off)?;
     let reading = Reading::start(&args.requests, args.format.clone())?;
     let mut checking = Checking::new(args, &settings)?;
     checking.substitutes.clone_from(&substitutions.rules);
     checking.substituted = Arc::clone(&substitutions.done);
-    let asking = Asking::start(&settings, substitutions)?;
+    let asking = Asking::start(settings.mirror.clone(), true, substitutions)?;
     loop {
         let left_out = match reading.next(until)? {
             Next::End => break,
@@ -349,12 +346,6 @@ fn settings(args: &CheckArgs) -> Result<MirrorSettings> {
         limits::CANDIDATE_DEADLINE.is(&deadline),
     ]);
     let mut settings = Layers::load_here(args.file.config.as_deref(), &flags).mirror()?;
-    let policy = &mut settings.mirror.policy;
-    policy.unsafe_methods = args.allow_unsafe;
-    let routes = policy.routes.iter().cloned();
-    policy.routes = routes.map(RouteRule::unsampled).collect();
-    // Each is asked, whatever became of the one before it.
-    policy.limits.breaker_failures = u32::MAX;
-    policy.limits.candidate_rate = None;
+    settings.mirror.policy.unsafe_methods = args.allow_unsafe;
     Ok(settings)
 }

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             process: Process::Sink(Arc::new(move || status(&health.health()))),
             registry,
             token: settings.admin.token,
+            reruns: None,
             known: {
                 let known = settings.known;
                 Arc::new(move || Arc::clone(&known))

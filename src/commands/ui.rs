@@ -1,20 +1,26 @@
 //! `parity ui`: the report page and the API from a store, without a mirror.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
+use parity_dashboards::server::{Reruns, RunAgain};
 use parity_dashboards::{server, terminal};
 use parity_sink::Reader;
 
 use crate::cli::UiArgs;
 use crate::config::Layers;
+use crate::config::settings::{Setting, mirror};
+use crate::error;
 use crate::process::admin::{AdminPort, bind_admin, reading_site};
 use crate::process::signals::{Hangup, Signal, Signals};
+use crate::rerun::Rerunner;
 
 /// Runs it.
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
-    let (settings, admin) =
-        Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).ui()?;
+    let layers = Layers::load_here(args.file.config.as_deref(), &args.flags.settings());
+    let reruns = reruns(&layers, &args.flags.settings())?;
+    let (settings, admin) = layers.ui()?;
     // A store that cannot be read is an error at the start, not on the first page.
     drop(Reader::open(&settings.store)?);
     let mut signals = Signals::listen(Hangup::Ends)?;
@@ -26,6 +32,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
             settings.migration,
             (settings.known, settings.dated),
             admin.token,
+            reruns,
         ),
         server::CONNECTIONS,
     )?;
@@ -33,4 +40,29 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     signals.wait(std::future::pending(), |signal| signal == Signal::End);
     port.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Requests can be run again where both services are named. What is wrong with a file that names them does not keep a page from
+/// being read; with flags, somebody asked for it.
+fn reruns(layers: &Layers, flags: &[(&'static Setting, &str)]) -> Result<Option<Reruns>> {
+    let services: [&'static Setting; 2] = [&mirror::LEGACY, &mirror::CANDIDATE];
+    if !services.iter().all(|service| layers.is_given(service)) {
+        return Ok(None);
+    }
+    let is_flag =
+        |service: &&'static Setting| flags.iter().any(|(flag, _)| flag.key == service.key);
+    match layers.clone().mirror_to_ask() {
+        Ok(settings) => {
+            let runs: Arc<dyn RunAgain> = Arc::new(Rerunner::new(&settings));
+            Ok(Some(Reruns::new(runs)))
+        }
+        Err(problems) if services.iter().any(is_flag) => Err(problems.into()),
+        Err(problems) => {
+            terminal::note(&format!(
+                "warning: no request can be run again here: {}",
+                error::line(&problems.into())
+            ));
+            Ok(None)
+        }
+    }
 }

@@ -21,7 +21,7 @@ use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
 use super::Layers;
-use super::file::Raw;
+use super::file::{Raw, Written};
 use super::loops::Ports;
 use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
 use super::recording::RecordingSettings;
@@ -241,6 +241,27 @@ impl Layers {
             );
         }
         Ok(settings)
+    }
+
+    /// What it takes to ask both services again about what a record has: the settings of a mirror that serves nobody. A rule that
+    /// has expired no longer applies, as in the mirror.
+    pub(crate) fn mirror_to_ask(mut self) -> Result<MirrorSettings, Problems> {
+        // No port is bound and no process taken over from, so what that needs may be missing.
+        let ports: [&'static Setting; 2] = [&mirror::LISTEN, &mirror::ADMIN];
+        for port in ports {
+            let any = Written::of(port, "127.0.0.1:0", Origin::Default);
+            self.values.insert(port.key, any);
+        }
+        let of_ports: [&'static Setting; 4] = [
+            &mirror::HANDOVER,
+            &mirror::ADMIN_TOKEN_FILE,
+            &mirror::TLS_CERTIFICATE_FILE,
+            &mirror::TLS_KEY_FILE,
+        ];
+        for setting in of_ports {
+            self.values.remove(setting.key);
+        }
+        self.mirror_to_serve()
     }
 
     fn mirror_at(mut self, now: Timestamp) -> Result<MirrorSettings, Problems> {

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::server::{self, Process, Site};
+use parity_dashboards::server::{self, Process, Reruns, Site};
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
@@ -120,6 +120,7 @@ pub(crate) fn reading_site(
     migration: String,
     (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
     token: Option<String>,
+    reruns: Option<Reruns>,
 ) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
@@ -129,6 +130,7 @@ pub(crate) fn reading_site(
         process: Process::Reader,
         registry,
         token,
+        reruns,
         known: Arc::new(move || Arc::clone(&known)),
         dated,
     }

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use parity_dashboards::server::{MirrorAdmin, Process, Site};
+use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
 use parity_schemas::known::KnownEntry;
@@ -32,6 +32,7 @@ use crate::process::descriptors::{self, Shares};
 use crate::process::handover::Inherited;
 use crate::process::signals::{Signal, Signals};
 use crate::recording::Counts;
+use crate::rerun::Rerunner;
 
 /// A mirror at work.
 pub(crate) struct Instance {
@@ -116,6 +117,7 @@ impl Instance {
             config_error: Mutex::default(),
             identity: Mutex::new(settings.identity.clone()),
             known: Mutex::new(Arc::clone(&settings.known)),
+            rerunner: Arc::new(Rerunner::new(settings)),
         });
         let site = Site {
             store: settings.store.clone(),
@@ -123,6 +125,9 @@ impl Instance {
             process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
             registry,
             token: settings.admin.token.clone(),
+            reruns: Some(Reruns::new(
+                Arc::clone(&handle.rerunner) as Arc<dyn RunAgain>
+            )),
             known: {
                 let handle = Arc::clone(&handle);
                 Arc::new(move || Arc::clone(&handle.known()))
@@ -183,6 +188,7 @@ impl Instance {
         self.drain = settings.mirror.policy.limits.drain;
         *self.handle.identity() = settings.identity.clone();
         *self.handle.known() = Arc::clone(&settings.known);
+        self.handle.rerunner.set(settings);
         Ok(())
     }
 
@@ -321,6 +327,8 @@ struct AdminHandle {
     identity: Mutex<Identity>,
     /// The register of known differences, for the pages.
     known: Mutex<Arc<[KnownEntry]>>,
+    /// Runs recorded requests again, by the settings in force.
+    rerunner: Arc<Rerunner>,
 }
 
 impl AdminHandle {

@@ -64,6 +64,7 @@ mod replay;
 mod replay_once;
 mod replay_sessions;
 mod replay_stream;
+mod rerun;
 mod restart;
 mod rollouts;
 mod scale;

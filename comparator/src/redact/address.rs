@@ -15,6 +15,9 @@ use crate::rules::Scope;
 /// Header fields that hold URLs.
 const ADDRESSES: [&str; 5] = ["content-location", "link", "location", "referer", "refresh"];
 
+/// What stands for an extension method.
+pub(super) const OTHER_METHOD: &str = "OTHER";
+
 /// The method as it may be recorded. An extension method is text that the client chose, so it is not.
 pub(super) fn method(method: &Method) -> &str {
     const KNOWN: [Method; 9] = [
@@ -31,7 +34,7 @@ pub(super) fn method(method: &Method) -> &str {
     if KNOWN.contains(method) {
         method.as_str()
     } else {
-        "OTHER"
+        OTHER_METHOD
     }
 }
 

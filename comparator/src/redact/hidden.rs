@@ -7,6 +7,8 @@ use parity_schemas::verdict::{Digest, Excerpt};
 
 use super::Redactor;
 
+/// What stands in the place of a hidden value begins so.
+pub(super) const HASH: &str = "hmac:";
 /// Bytes of the hash that are recorded: with 128 bits, no two values of a service share a hash.
 const HASH_BYTES: usize = 16;
 
@@ -58,5 +60,5 @@ impl Redactor {
 /// A digest in the form that is recorded.
 pub(super) fn written(digest: &[u8]) -> String {
     let kept = digest.get(..HASH_BYTES).unwrap_or(digest);
-    format!("hmac:{}", crate::hex::encode(kept))
+    format!("{HASH}{}", crate::hex::encode(kept))
 }

@@ -18,6 +18,7 @@
 
 mod accounts;
 mod address;
+mod again;
 mod attributes;
 mod body;
 mod by_hand;
@@ -71,6 +72,7 @@ use crate::fingerprint;
 use crate::limits::TOLERATED;
 use crate::rules::Rules;
 
+pub use again::{KeptRequest, kept_request};
 pub use attributes::{AttributeConfig, MAX_HEADERS};
 pub use by_hand::by_hand;
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};

@@ -27,6 +27,14 @@ impl ErrorAnswer {
         }
     }
 
+    /// It is not done unless somebody says that it shall be.
+    pub(super) fn conflict(message: String) -> Self {
+        Self {
+            status: StatusCode::CONFLICT,
+            message,
+        }
+    }
+
     pub(super) fn missing(message: String) -> Self {
         Self {
             status: StatusCode::NOT_FOUND,

@@ -230,6 +230,7 @@ pub(super) async fn mismatch(
             &mismatch,
             asked.group.as_deref(),
             asked.is_split,
+            site.reruns.is_some(),
         ))
     };
     match page.await {
@@ -297,12 +298,12 @@ pub(super) async fn style() -> Response {
     }
 }
 
-fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
+pub(super) fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
     let page = pages::sorry(failure.message(), site.process.mirror_status());
     html(failure.status(), page)
 }
 
-fn html(status: StatusCode, page: askama::Result<String>) -> Response {
+pub(super) fn html(status: StatusCode, page: askama::Result<String>) -> Response {
     match page {
         Ok(page) => (status, Html(page)).into_response(),
         Err(error) => {

@@ -8,6 +8,7 @@ use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
 
+use super::reruns::Reruns;
 use crate::view::Status;
 
 /// What the admin port may ask of a running mirror, and change in it.
@@ -81,6 +82,8 @@ pub struct Site {
     pub registry: Registry,
     /// The token that requests must carry; `None` only on loopback.
     pub token: Option<String>,
+    /// Runs recorded requests again; `None` where the services are not known.
+    pub reruns: Option<Reruns>,
     /// The register of known differences, as it is now.
     pub known: Arc<dyn Fn() -> Arc<[KnownEntry]> + Send + Sync>,
     /// Rules of the configuration that have a date. None of a mirror, which counts under other rules when one expires.

@@ -26,6 +26,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use self::access_log::{AccessLog, Form};
 pub use self::access_log::{LogFormat, LogFormatError};
+pub use self::ndjson::recorded;
 use super::recorded::{Place, Recorded, Unreadable, Why};
 
 /// Largest piece of a recording: ten times the usual limit of a body, in both bodies of an exchange and in base64.

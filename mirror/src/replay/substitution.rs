@@ -8,6 +8,7 @@
 mod cookies;
 mod draft;
 mod json;
+mod left;
 mod pairs;
 mod part;
 mod sessions;
@@ -69,6 +70,15 @@ pub enum ValueFrom {
 pub(super) struct Value {
     text: String,
     is_json: bool,
+}
+
+impl Value {
+    fn of_operator(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            is_json: false,
+        }
+    }
 }
 
 /// Undoes the content encoding of a body that was captured; `None` if that cannot be done.
@@ -249,12 +259,7 @@ impl Substituting {
             applies.push(wanted);
         }
         for side in self.sides {
-            let [of_legacy, of_candidate] = &self.set;
-            let set = match side {
-                Side::Legacy => of_legacy,
-                Side::Candidate => of_candidate,
-            };
-            let mut shown: Vec<String> = set.iter().map(|name| format!("header/{name}")).collect();
+            let mut shown = shown_by_settings(&self.set, *side);
             let mut draft = Draft::of(request);
             let known = session.and_then(|session| sessions.of(session, *side));
             if let Some(known) = known
@@ -275,10 +280,7 @@ impl Substituting {
                     continue;
                 };
                 let value = match &rule.value {
-                    ValueFrom::Operator(text) => Some(Value {
-                        text: text.clone(),
-                        is_json: false,
-                    }),
+                    ValueFrom::Operator(text) => Some(Value::of_operator(text)),
                     ValueFrom::Answers { .. } => known.and_then(|known| known.value(index)),
                 };
                 let Some(value) = value else {
@@ -379,6 +381,15 @@ impl Substituting {
             }
         }
     }
+}
+
+/// The names of the parts that the settings set in each request to a service.
+fn shown_by_settings([legacy, candidate]: &[Vec<HeaderName>; 2], side: Side) -> Vec<String> {
+    let set = match side {
+        Side::Legacy => legacy,
+        Side::Candidate => candidate,
+    };
+    set.iter().map(|name| format!("header/{name}")).collect()
 }
 
 /// Whether one of these parts is the hidden one, or has it.

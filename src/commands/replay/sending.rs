@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use super::progress::{self, Telling, Told};
 use super::reading::{Reading, Wanted};
 use super::substituting;
+use crate::asking;
 use crate::cli::SendingArgs;
 use crate::config::settings::{Setting, mirror, recheck};
 use crate::config::{Layers, MirrorSettings, Substitute};
@@ -98,7 +99,7 @@ impl Opened {
         args: &SendingArgs,
     ) -> Result<(Instance, Sending)> {
         let mut settings = settings.clone();
-        let substitutions = substituting::substitutions(&mut settings, args.cookies)?;
+        let substitutions = asking::substitutions(&mut settings, args.cookies)?;
         let substituted = Arc::clone(&substitutions.done);
         let progress = Arc::<Progress>::default();
         let begun = Instant::now();

@@ -103,7 +103,7 @@ fn line(text: &[u8]) -> Result<Recorded, Why> {
     }
     let kind: Kind<'_> = serde_json::from_slice(text).map_err(wrong)?;
     match kind.schema.as_deref() {
-        Some(EXCHANGE_SCHEMA) => ours(serde_json::from_slice(text).map_err(wrong)?),
+        Some(EXCHANGE_SCHEMA) => recorded(serde_json::from_slice(text).map_err(wrong)?),
         Some(schema) if schema.starts_with("parity.exchange/") => {
             Err(Why::Newer(schema.to_owned()))
         }
@@ -112,7 +112,8 @@ fn line(text: &[u8]) -> Result<Recorded, Why> {
     }
 }
 
-fn ours(line: RecordedExchange) -> Result<Recorded, Why> {
+/// A line as a request that can be sent. Its place is left open.
+pub fn recorded(line: RecordedExchange) -> Result<Recorded, Why> {
     let (request, host) = Pieces {
         method: line.method.as_bytes(),
         target: line.url.as_bytes(),

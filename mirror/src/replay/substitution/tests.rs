@@ -423,3 +423,79 @@ fn what_is_no_place_for_a_value_is_refused() {
         assert_eq!(substituting.done.rules()[0].refused, 2);
     }
 }
+
+/// A request whose record hides these parts, and the rules of an operator.
+fn left(hidden: &[&str], rules: Vec<Substitution>, set: [&'static str; 2]) -> Vec<String> {
+    let headers = [
+        ("authorization", "hmac:1"),
+        ("cookie", "hmac:2"),
+        ("content-type", "application/json"),
+    ];
+    let mut recorded = recorded("/x?id=hmac:3", &headers, "{\"card\":\"hmac:4\"}");
+    recorded.hidden = hidden.iter().map(|name| (*name).into()).collect();
+    let names = |name: &'static str| match name {
+        "" => Vec::new(),
+        name => vec![HeaderName::from_static(name)],
+    };
+    let substitutions = Substitutions {
+        rules,
+        set: set.map(names),
+        ..Substitutions::none()
+    };
+    let left = substitutions.left_hidden(&recorded);
+    left.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_request_alone_would_lack_is_known_before_it_is_sent() {
+    let by_operator = |put: &str, to: &[&str], [legacy, candidate]: [bool; 2]| Substitution {
+        put: part(put),
+        value: ValueFrom::Operator("value".to_owned()),
+        around: (String::new(), String::new()),
+        to: to.iter().map(|to| route(to)).collect(),
+        legacy,
+        candidate,
+    };
+    let both = [true, true];
+    let all = [
+        "header/authorization",
+        "header/cookie",
+        "query/id",
+        "body/card",
+        "path",
+    ];
+    assert_eq!(
+        left(&all, Vec::new(), ["", ""]),
+        [
+            "body/card",
+            "header/authorization",
+            "header/cookie",
+            "path",
+            "query/id"
+        ]
+    );
+    let rules = vec![
+        by_operator("header:authorization", &[], both),
+        by_operator("cookie:sid", &["* /{*all}"], both),
+        by_operator("query:id", &[], both),
+        by_operator("body:/card", &[], both),
+    ];
+    assert_eq!(left(&all, rules, ["", ""]), ["path"]);
+    // A value for one service alone is not enough.
+    let rules = vec![by_operator("header:authorization", &[], [true, false])];
+    assert_eq!(left(&all[..1], rules, ["", ""]), ["header/authorization"]);
+    let rules = vec![by_operator("header:authorization", &[], [true, false])];
+    assert_eq!(left(&all[..1], rules, ["", "authorization"]), [""; 0]);
+    // Nor is one that only an answer would give, or that is for other requests.
+    let rules = vec![
+        Substitution {
+            value: ValueFrom::Answers {
+                from: vec![route("* /{*all}")],
+                take: part("body:/token"),
+            },
+            ..by_operator("header:authorization", &[], both)
+        },
+        by_operator("header:authorization", &["GET /other"], both),
+    ];
+    assert_eq!(left(&all[..1], rules, ["", ""]), ["header/authorization"]);
+}

@@ -1,4 +1,8 @@
-//! Asks one request after the other, by the mirror that replays recordings.
+//! Asks one request after the other, by the mirror that replays recordings; for commands that want to know what becomes of each.
+//!
+//! Nothing of it is counted or recorded: whoever asks gets both answers.
+
+mod substituting;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,21 +12,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use parity_mirror::replay::{Pace, Recorded, Substitutions};
-use parity_mirror::{Mirror, Observer, Progress, Receipt, Replaying, RunError};
+use parity_mirror::{Mirror, Observer, Progress, Receipt, Replaying, RunError, Sampling};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
-use parity_schemas::route::Route;
+use parity_schemas::route::{Route, RouteRule};
 use parity_schemas::verdict::Reason;
 use tokio::sync::{mpsc, watch};
 
-use crate::config::MirrorSettings;
+pub(crate) use substituting::substitutions;
 
 /// How often it is looked whether a request could not be sent, which nobody tells.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What became of a request.
-pub(super) enum Asked {
-    /// Both answers: that of the file, and that of the service.
+pub(crate) enum Asked {
+    /// Both answers: of both services, or of the recording and of the candidate.
     Exchange(Box<Exchange>),
     /// There are not both.
     Not(Reason),
@@ -33,7 +37,7 @@ pub(super) enum Asked {
 }
 
 /// The mirror that asks.
-pub(super) struct Asking {
+pub(crate) struct Asking {
     requests: mpsc::Sender<Recorded>,
     outcomes: Receiver<Asked>,
     progress: Arc<Progress>,
@@ -42,19 +46,31 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    pub(super) fn start(settings: &MirrorSettings, substitutions: Substitutions) -> Result<Self> {
+    /// Starts it. With `recorded_answers`, those stand for the legacy's, and only the candidate is asked.
+    pub(crate) fn start(
+        mut config: parity_mirror::Config,
+        recorded_answers: bool,
+        substitutions: Substitutions,
+    ) -> Result<Self> {
         let (requests, taken) = mpsc::channel(1);
         let progress = Arc::<Progress>::default();
-        let mut config = settings.mirror.clone();
+        let policy = &mut config.policy;
         // What is cut at the end was waited for long enough.
-        config.policy.limits.drain = Duration::ZERO;
+        policy.limits.drain = Duration::ZERO;
+        // Each is asked, whatever became of the one before it.
+        policy.limits.breaker_failures = u32::MAX;
+        policy.limits.candidate_rate = None;
+        policy.sampling = Sampling::default();
+        let routes = policy.routes.iter().cloned();
+        policy.routes = routes.map(RouteRule::unsampled).collect();
+        config.shadowing = true;
         let mirror = Mirror::replay(
             config,
             Replaying {
                 requests: taken,
                 pace: Pace::Fast,
                 concurrency: 1,
-                recorded_answers: true,
+                recorded_answers,
                 substitutions,
                 open: Box::new(|| 0),
                 progress: Arc::clone(&progress),
@@ -79,7 +95,7 @@ impl Asking {
     }
 
     /// Asks one request and waits for what becomes of it.
-    pub(super) fn ask(&self, recorded: Recorded, until: Instant) -> Result<Asked> {
+    pub(crate) fn ask(&self, recorded: Recorded, until: Instant) -> Result<Asked> {
         let ended = || anyhow!("the thread that asks has ended; the log says why");
         let before = self.progress.not_sendable();
         self.requests.blocking_send(recorded).map_err(|_| ended())?;
@@ -99,7 +115,7 @@ impl Asking {
     }
 
     /// Ends the mirror. A request that is still under way is cut.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         self.stop.send_replace(true);
         drop((self.requests, self.outcomes));
         match self.thread.join() {
