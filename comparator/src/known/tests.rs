@@ -571,7 +571,7 @@ fn what_grew_lately_grows_and_chance_does_not() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        random % 25 == 0
+        random.is_multiple_of(25)
     };
     let mut wrong = 0;
     for _ in 0..200 {
