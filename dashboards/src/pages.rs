@@ -3,6 +3,8 @@
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
 
+mod chart;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,6 +12,7 @@ use askama::Template;
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::field_share::FieldShare;
+use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
 use parity_schemas::tally::Counts;
 use parity_schemas::terms::RuleText;
@@ -19,12 +22,13 @@ use parity_sink::read::FoundTerms;
 use rust_embed::RustEmbed;
 use uuid::Uuid;
 
+use self::chart::Chart;
 use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
 };
 use crate::view::{
     CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, Headline,
-    MismatchView, ReportView, Room, Status, Tone, Weight, extent, not_compared,
+    MismatchView, ReportView, Room, Status, Tone, Weight, extent, history_sentences, not_compared,
 };
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
@@ -51,6 +55,7 @@ struct ReportPage<'a> {
     headline: Headline,
     clients: ClientsView<'a>,
     status: Option<Status>,
+    chart: Option<Chart<'a>>,
     examples: Examples,
 }
 
@@ -62,6 +67,8 @@ struct ReportFile<'a> {
     headline: Headline,
     clients: ClientsView<'a>,
     decision: DecisionView<'a>,
+    /// A file has none: it is made of a report, and not of a store.
+    chart: Option<Chart<'a>>,
     mismatches: &'a [Mismatch],
     examples: Examples,
     /// It is ours, and the only text that is not escaped.
@@ -234,7 +241,11 @@ struct ErrorPage<'a> {
 }
 
 /// The report with its decision, and the `status` of the mirror that serves the page, if one does.
-pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Result<String> {
+pub(crate) fn report(
+    decided: &Decided,
+    history: &History,
+    status: Option<Status>,
+) -> askama::Result<String> {
     let view = ReportView::from(decided);
     let clients = view.clients();
     ReportPage {
@@ -242,6 +253,7 @@ pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Resul
         view,
         clients,
         status,
+        chart: Chart::of(history, history_sentences(history, decided)),
         examples: Examples::Served,
     }
     .render()
@@ -260,6 +272,7 @@ pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String
         decision: DecisionView {
             decision: &decided.decision,
         },
+        chart: None,
         mismatches,
         examples: Examples::Below(mismatches.iter().map(|mismatch| mismatch.id).collect()),
         style: &String::from_utf8_lossy(&style),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use parity_sink::StoreError;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
@@ -20,11 +21,16 @@ pub(super) async fn report(
     let decided = async {
         let Asked(asking) = asking?;
         let question = asking.of(&site);
-        read(&site, move |reader| view::decided(reader, &question)).await
+        read(&site, move |reader| {
+            let decided = view::decided(reader, &question)?;
+            let history = view::history_of(reader, &question, &decided)?;
+            Ok::<_, StoreError>((decided, history))
+        })
+        .await
     };
     match decided.await {
-        Ok(decided) => {
-            let page = pages::report(&decided, site.process.mirror_status());
+        Ok((decided, history)) => {
+            let page = pages::report(&decided, &history, site.process.mirror_status());
             html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),

@@ -6,6 +6,7 @@ mod answered;
 mod decisions;
 mod fields;
 mod forms;
+mod history;
 mod rows;
 mod watermarks;
 
@@ -15,6 +16,7 @@ use std::rc::Rc;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
+use parity_schemas::history::History;
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -30,6 +32,7 @@ use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
+use super::history::HistoryFilter;
 use super::in_force::{RunTimes, last_in_force};
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
@@ -105,6 +108,10 @@ impl RecordReader for SqliteReader {
         }
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
+    }
+
+    fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
+        self.read_history(filter, now)
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
