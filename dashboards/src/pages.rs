@@ -240,10 +240,11 @@ struct ErrorPage<'a> {
     status: Option<Status>,
 }
 
-/// The report with its decision, and the `status` of the mirror that serves the page, if one does.
+/// The report with its decision and, if it was read, its history, and the `status` of the mirror that serves the page, if one
+/// does.
 pub(crate) fn report(
     decided: &Decided,
-    history: &History,
+    history: Option<&History>,
     status: Option<Status>,
 ) -> askama::Result<String> {
     let view = ReportView::from(decided);
@@ -253,7 +254,7 @@ pub(crate) fn report(
         view,
         clients,
         status,
-        chart: Chart::of(history, history_sentences(history, decided)),
+        chart: history.and_then(|history| Chart::of(history, history_sentences(history, decided))),
         examples: Examples::Served,
     }
     .render()

@@ -30,7 +30,7 @@ pub(super) async fn report(
     };
     match decided.await {
         Ok((decided, history)) => {
-            let page = pages::report(&decided, &history, site.process.mirror_status());
+            let page = pages::report(&decided, Some(&history), site.process.mirror_status());
             html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),

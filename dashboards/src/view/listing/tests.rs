@@ -349,7 +349,7 @@ fn captured_text_is_harmless_in_every_list() {
         !plain.contains(['\u{7}', '\u{202e}']) && !text.contains("\u{1b}]"),
         "{plain}"
     );
-    let page = crate::pages::report(&decided, None).expect("a page");
+    let page = crate::pages::report(&decided, None, None).expect("a page");
     assert!(page.contains("Taken for noise"), "{page}");
     assert!(
         !page.contains("<script>") && !page.contains("<b>\\"),
@@ -381,7 +381,7 @@ fn times_stand_beside_each_other_as_the_gate_compares_them() {
     let plain = anstream::adapter::strip_str(&text).to_string();
     assert!(plain.contains("p50 HEAD LEGACY/CANDIDATE"), "{plain}");
     assert!(plain.contains("2.0 ms / 3.0 ms"), "{plain}");
-    let page = crate::pages::report(&decided, None).expect("a page");
+    let page = crate::pages::report(&decided, None, None).expect("a page");
     assert!(
         page.contains("2.0 ms / 2.0 ms") && page.contains("3.0 ms / 3.0 ms"),
         "{page}"

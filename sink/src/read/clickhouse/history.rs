@@ -196,13 +196,8 @@ impl ClickHouseReader {
         let question = asking.of(self, &select, true, &tail);
         self.each(asking.buckets(question), |row: CountRow| {
             self.came_from(row.shard, row.server)?;
-            let mut cell = Cell {
-                tallies: row.tallies,
-                received: row.received_sum,
-                matched: row.match_sum,
-                mismatch: row.mismatch_sum,
-                ..Cell::default()
-            };
+            let counted = [row.received_sum, row.match_sum, row.mismatch_sum];
+            let mut cell = Cell::of(row.tallies, counted);
             for (reason, count) in &row.not_compared_sum {
                 cell.add_reason(word("tallies", "not_compared", reason)?, *count);
             }

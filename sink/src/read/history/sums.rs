@@ -12,7 +12,6 @@ use parity_schemas::history::{
 };
 use parity_schemas::recheck::ClassCounts;
 use parity_schemas::record::{MismatchClass, RecordType};
-use parity_schemas::tally::set_id;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
@@ -27,10 +26,10 @@ const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 /// What is needed of the counts of a tally, or of several.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::read) struct Cell {
-    pub(in crate::read) tallies: u64,
-    pub(in crate::read) received: u64,
-    pub(in crate::read) matched: u64,
-    pub(in crate::read) mismatch: u64,
+    tallies: u64,
+    received: u64,
+    matched: u64,
+    mismatch: u64,
     candidate_failures: u64,
     clients_failed: u64,
     classes: [u64; MismatchClass::ALL.len()],
@@ -39,6 +38,17 @@ pub(in crate::read) struct Cell {
 }
 
 impl Cell {
+    /// Of so many tallies: what was received, matched and did not match.
+    pub(in crate::read) fn of(tallies: u64, [received, matched, mismatch]: [u64; 3]) -> Self {
+        Self {
+            tallies,
+            received,
+            matched,
+            mismatch,
+            ..Self::default()
+        }
+    }
+
     /// Adds a count by class of mismatch.
     pub(in crate::read) fn add_class(&mut self, class: MismatchClass, count: u64) {
         let sum = &mut self.classes[class as usize];
@@ -113,7 +123,7 @@ impl Cell {
     }
 
     fn classes(&self) -> ClassCounts {
-        let counts = MismatchClass::ALL.into_iter().zip(self.classes);
+        let counts = MismatchClass::ALL.iter().copied().zip(self.classes);
         counts.filter(|(_, count)| *count > 0).collect()
     }
 }

@@ -34,9 +34,8 @@ impl SqliteReader {
         let conditions = Conditions::of(filter);
         let (first, last) = (conditions.first(), conditions.last());
         let interval = |sql: &str| {
-            let found = self.rows(sql, conditions.values(from, to), "tallies", |row| {
-                row.time(0, "interval_start")
-            })?;
+            let values = rusqlite::params_from_iter(conditions.values(from, to));
+            let found = self.rows(sql, values, "tallies", |row| row.time(0, "interval_start"))?;
             Ok::<_, StoreError>(found.into_iter().next())
         };
         let (Some(first), Some(last)) = (interval(&first)?, interval(&last)?) else {
@@ -239,13 +238,12 @@ fn each_count<K: FromStr>(
 
 fn counts(row: &Fields<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
     let begins = row.integer(0, "interval_start")?;
-    let mut cell = Cell {
-        tallies: 1,
-        received: row.count(5, "received")?,
-        matched: row.count(6, "match")?,
-        mismatch: row.count(7, "mismatch")?,
-        ..Cell::default()
-    };
+    let counted = [
+        row.count(5, "received")?,
+        row.count(6, "match")?,
+        row.count(7, "mismatch")?,
+    ];
+    let mut cell = Cell::of(1, counted);
     each_count(row, 8, "not_compared", |reason, count| {
         cell.add_reason(reason, count);
     })?;

@@ -88,7 +88,7 @@ fn the_gravest_comes_first_and_an_entry_loses_what_a_cause_tells() {
     };
     let text = crate::terminal::report(&decided);
     let plain = anstream::adapter::strip_str(&text).to_string();
-    let page = crate::pages::report(&decided, None).expect("a page");
+    let page = crate::pages::report(&decided, None, None).expect("a page");
     for (shown, wanted) in [
         (
             plain,
