@@ -41,6 +41,7 @@ mod floods;
 mod graphql;
 mod graphql_operations;
 mod grpc_web;
+mod history;
 mod isolation;
 mod judges;
 mod known;

@@ -3,8 +3,7 @@
 //!
 //! Numbers are all that is drawn; the few texts are of the model, and askama escapes them.
 
-use askama::Template;
-use parity_schemas::history::{History, HistoryBucket};
+use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
 use crate::view::ChartView;
 use crate::view::words::{grouped, percent};
@@ -45,6 +44,17 @@ pub(super) struct Label {
     pub(super) y: String,
     pub(super) text: String,
 }
+
+/// A route that differs.
+pub(super) struct RouteLine<'a> {
+    pub(super) route: &'a RouteHistory,
+    /// Since when, if that is known.
+    pub(super) since: String,
+    pub(super) spark: Sparkline,
+}
+
+/// Routes that are listed with the chart; the table of routes has all.
+const MAX_ROUTES: usize = 20;
 
 /// A row of the table.
 pub(super) struct Line<'a> {
@@ -176,6 +186,17 @@ impl<'a> Chart<'a> {
         unit(LEFT)
     }
 
+    /// Routes that differ, the worst first.
+    pub(super) fn routes(&self) -> Vec<RouteLine<'_>> {
+        let routes = self.view.routes().filter(|route| route.differing > 0);
+        let lines = routes.take(MAX_ROUTES).map(|route| RouteLine {
+            route,
+            since: self.view.since(route),
+            spark: Sparkline::of(&route.differing_by_bucket, "differ"),
+        });
+        lines.collect()
+    }
+
     /// The same numbers, the latest first.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         self.view.bars.iter().rev().map(|bar| Line {
@@ -189,42 +210,39 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// Counts over time, as small as a word.
-#[derive(Template)]
-#[template(path = "sparkline.html")]
-struct Sparkline {
-    width: u64,
-    height: u64,
-    path: String,
-    label: String,
+/// Counts over time, as small as a word, for `sparkline.html`: one bar for each bucket, the highest as high as the line.
+pub(super) struct Sparkline {
+    pub(super) width: u64,
+    pub(super) height: u64,
+    pub(super) path: String,
+    pub(super) label: String,
 }
 
-/// A sparkline as HTML: one bar for each bucket, the highest as high as the line. `what` says what is counted, in words of
-/// parity's.
-pub(crate) fn sparkline(counts: &[u64], what: &str) -> askama::Result<String> {
-    let highest = counts.iter().copied().max().unwrap_or(0);
-    let mut path = String::new();
-    for (place, count) in counts.iter().enumerate() {
-        if *count > 0 {
+impl Sparkline {
+    /// `what` says what is counted, in words of parity's.
+    pub(super) fn of(counts: &[u64], what: &str) -> Self {
+        let highest = counts.iter().copied().max().unwrap_or(0);
+        let all = counts
+            .iter()
+            .fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let bars = bars.map(|(place, count)| {
             // At least one: it must be seen that there is something.
-            let height = (count.saturating_mul(SPARK) / highest.max(1)).clamp(1, SPARK);
-            path.push_str(&format!("M{place} {SPARK}v-{height}h1v{height}z"));
+            let height = u128::from(*count) * u128::from(SPARK) / u128::from(highest.max(1));
+            let height = height.max(1);
+            format!("M{place} {SPARK}v-{height}h1v{height}z")
+        });
+        Self {
+            width: counts.len().max(1) as u64,
+            height: SPARK,
+            path: bars.collect(),
+            label: format!(
+                "{what}: {} in all, {} at most in a step",
+                grouped(all),
+                grouped(highest)
+            ),
         }
     }
-    let all = counts
-        .iter()
-        .fold(0, |sum: u64, count| sum.saturating_add(*count));
-    Sparkline {
-        width: counts.len().max(1) as u64,
-        height: SPARK,
-        path,
-        label: format!(
-            "{what}: {} in all, {} at most in a step",
-            grouped(all),
-            grouped(highest)
-        ),
-    }
-    .render()
 }
 
 #[cfg(test)]
@@ -233,16 +251,12 @@ mod tests {
 
     #[test]
     fn a_sparkline_has_a_bar_for_each_count_and_none_for_nothing() {
-        let drawn = sparkline(&[0, 1, 1_000, 500], "mismatches").expect("it is drawn");
-        assert!(
-            drawn.contains("M1 16v-1h1v1zM2 16v-16h1v16zM3 16v-8h1v8z"),
-            "{drawn}"
-        );
-        assert!(drawn.contains("1,501 in all, 1,000 at most"), "{drawn}");
-        assert!(!drawn.contains("style"), "{drawn}");
-        let nothing = sparkline(&[], "mismatches").expect("it is drawn");
-        assert!(nothing.contains("0 in all"), "{nothing}");
-        let most = sparkline(&[u64::MAX, 1], "mismatches").expect("it is drawn");
-        assert!(most.contains("M0 16v-1"), "{most}");
+        let drawn = Sparkline::of(&[0, 1, 1_000, 500], "differ");
+        assert_eq!(drawn.path, "M1 16v-1h1v1zM2 16v-16h1v16zM3 16v-8h1v8z");
+        assert_eq!(drawn.label, "differ: 1,501 in all, 1,000 at most in a step");
+        let nothing = Sparkline::of(&[], "differ");
+        assert_eq!((nothing.width, nothing.path.as_str()), (1, ""));
+        let most = Sparkline::of(&[u64::MAX, 1], "differ");
+        assert_eq!(most.path, "M0 16v-16h1v16zM1 16v-1h1v1z");
     }
 }

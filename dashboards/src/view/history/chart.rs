@@ -1,6 +1,6 @@
 //! What a chart of a history shows, before anything draws it: bars by place, a scale, times, and what changed.
 
-use parity_schemas::history::{History, HistoryBucket, Mark, MarkKind};
+use parity_schemas::history::{History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory};
 use parity_schemas::time::Timestamp;
 
 use super::onset::length;
@@ -186,15 +186,26 @@ impl<'a> ChartView<'a> {
         self.history.with_latency
     }
 
-    /// What the range is, in words.
-    pub(crate) fn range(&self) -> String {
-        self.history.window.map_or_else(String::new, |window| {
-            format!(
-                "{} to {}",
-                self.hour.told(window.from),
-                self.hour.told(window.to)
-            )
-        })
+    /// The routes, the most differing first.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = &'a RouteHistory> {
+        self.history.routes.iter()
+    }
+
+    /// Since when a route differs by more than is allowed, in a cell.
+    pub(crate) fn since(&self, route: &RouteHistory) -> String {
+        let Some(onset) = &route.onset else {
+            return String::new();
+        };
+        match (onset.state, onset.from, onset.to) {
+            (OnsetState::Differs, Some(from), _) => format!("since {}", self.hour.told(from)),
+            (OnsetState::Differed, Some(from), Some(to)) => {
+                format!("from {} to {}", self.hour.told(from), self.hour.told(to))
+            }
+            (OnsetState::Open, Some(from), _) => {
+                format!("not proven, since {}", self.hour.told(from))
+            }
+            _ => "within what is allowed".to_owned(),
+        }
     }
 }
 
