@@ -4,6 +4,7 @@
 //! bucket counts what the report counts. A history is no evidence: no decision is made from it.
 
 mod chart;
+mod hour;
 mod onset;
 
 use std::collections::HashSet;
@@ -16,8 +17,9 @@ use parity_schemas::time::Timestamp;
 use parity_sink::read::history::{ExcusedSet, HistoryFilter, MAX_EXCUSED};
 use parity_sink::{Reader, Selection, StoreError};
 
-pub(crate) use chart::{ChartView, Hour};
+pub(crate) use chart::ChartView;
 
+use self::hour::Hour;
 use self::onset::onset;
 use super::decided::{Decided, decided};
 use crate::question::Question;

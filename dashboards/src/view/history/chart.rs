@@ -3,7 +3,7 @@
 use parity_schemas::history::{History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory};
 use parity_schemas::time::Timestamp;
 
-use super::onset::length;
+use super::hour::{Hour, length};
 use crate::view::words::{elapsed, grouped, percent, plural, shown, version};
 
 /// Times named below the chart.
@@ -207,58 +207,6 @@ impl<'a> ChartView<'a> {
             _ => "within what is allowed".to_owned(),
         }
     }
-}
-
-/// Times as they are told: without the date where the range is of one day.
-pub(crate) struct Hour {
-    day: Option<String>,
-    with_hours: bool,
-}
-
-impl Hour {
-    pub(crate) fn of(history: &History) -> Self {
-        let day = history.window.and_then(|window| {
-            let from = date(window.from);
-            let last = window.to.saturating_add_micros(-1);
-            (from == date(last)).then_some(from)
-        });
-        Self {
-            day,
-            with_hours: history.bucket_seconds < 86_400,
-        }
-    }
-
-    /// In a sentence.
-    pub(crate) fn told(&self, time: Timestamp) -> String {
-        let of_day = self.day.as_ref() == Some(&date(time));
-        if of_day {
-            format!("{} UTC", clock(time))
-        } else {
-            format!("{} {} UTC", date(time), clock(time))
-        }
-    }
-
-    /// Below a chart.
-    fn short(&self, time: Timestamp) -> String {
-        let date = date(time);
-        let day = date.get(5..).unwrap_or(&date).to_owned();
-        match (&self.day, self.with_hours) {
-            (Some(_), _) => clock(time),
-            (None, true) => format!("{day} {}", clock(time)),
-            (None, false) => day,
-        }
-    }
-}
-
-fn date(time: Timestamp) -> String {
-    let text = time.to_string();
-    text.split('T').next().unwrap_or(&text).to_owned()
-}
-
-fn clock(time: Timestamp) -> String {
-    let text = time.to_string();
-    let hour = text.split_once('T').and_then(|(_, hour)| hour.get(..5));
-    hour.unwrap_or(&text).to_owned()
 }
 
 /// The next number above of which a person sees where the half is.

@@ -11,7 +11,7 @@ use parity_schemas::evidence::Thresholds;
 use parity_schemas::history::{Compared, History, Onset, OnsetState};
 use parity_schemas::time::Timestamp;
 
-use super::chart::Hour;
+use super::hour::{Hour, length};
 use crate::view::words::{grouped, percent};
 
 /// Buckets in order, with when each begins and how long all are.
@@ -165,16 +165,6 @@ pub(super) fn sentence(
         ),
     };
     Some(begin + &since)
-}
-
-/// The length of a bucket in words.
-pub(super) fn length(seconds: u64) -> String {
-    let of = |count: u64, one: &str, many: &str| crate::view::words::plural(count, one, many);
-    match seconds {
-        0..3_600 => of(seconds / 60, "minute", "minutes"),
-        3_600..86_400 => of(seconds / 3_600, "hour", "hours"),
-        _ => of(seconds / 86_400, "day", "days"),
-    }
 }
 
 #[cfg(test)]

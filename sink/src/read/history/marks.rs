@@ -1,9 +1,10 @@
 //! What changed in the range of a history: versions and rules, as tallies name them, and the configuration, as terms do.
 //!
 //! Tallies tell when something was really in force; a mirror writes its terms only once, so terms alone would not tell that
-//! it went back. Two versions may count side by side, as in a rolling deployment: only what comes is marked, not what goes.
+//! it went back. Two versions may count side by side, as in a rolling deployment or beside a canary: only what comes is
+//! marked and not what goes, and one that was there before only if it is alone from then on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use parity_schemas::evidence::Window;
 use parity_schemas::history::{Mark, MarkKind};
@@ -30,15 +31,26 @@ pub(super) fn of(
     // Those of the last bucket that has any, with when they were last there.
     let mut before: Vec<(u32, i64)> = Vec::new();
     let mut bucket: Vec<(u32, i64, i64)> = Vec::new();
+    let mut seen = HashSet::new();
     let mut place = None;
     for ((at, identity), (first, last)) in began {
         if place != Some(*at) {
             place = Some(*at);
-            step(&mut marks, identities, &mut before, &mut bucket);
+            step(
+                &mut marks,
+                identities,
+                (&mut before, &mut seen),
+                &mut bucket,
+            );
         }
         bucket.push((*identity, *first, *last));
     }
-    step(&mut marks, identities, &mut before, &mut bucket);
+    step(
+        &mut marks,
+        identities,
+        (&mut before, &mut seen),
+        &mut bucket,
+    );
     let surplus = marks.len().saturating_sub(MAX_MARKS);
     marks.drain(..surplus);
     marks
@@ -48,7 +60,7 @@ pub(super) fn of(
 fn step(
     marks: &mut Vec<Mark>,
     identities: &[[String; 3]],
-    before: &mut Vec<(u32, i64)>,
+    (before, seen): (&mut Vec<(u32, i64)>, &mut HashSet<u32>),
     bucket: &mut Vec<(u32, i64, i64)>,
 ) {
     if bucket.is_empty() {
@@ -57,7 +69,10 @@ fn step(
     bucket.sort_by_key(|(identity, first, _)| (*first, *identity));
     let mut there = before.clone();
     for (identity, first, last) in bucket.iter().copied() {
-        let is_there = there.iter().any(|(known, _)| *known == identity);
+        let mut others = bucket.iter().filter(|(other, ..)| *other != identity);
+        let is_alone = others.all(|(_, _, last)| *last < first);
+        let is_there = there.iter().any(|(known, _)| *known == identity)
+            || !(seen.insert(identity) || is_alone);
         let previous = there.iter().max_by_key(|(_, last)| *last);
         if let (false, Some((previous, _))) = (is_there, previous)
             && let (Some(from), Some(to)) = (
@@ -153,6 +168,17 @@ mod tests {
             (3, 1, 30, 35),
         ];
         assert_eq!(told(&rolling), next);
+        // A canary that is not always asked.
+        let canary = [
+            (0, 0, 1, 5),
+            (1, 0, 10, 15),
+            (1, 1, 12, 15),
+            (2, 0, 20, 25),
+            (3, 0, 30, 35),
+            (3, 1, 30, 35),
+            (4, 0, 40, 45),
+        ];
+        assert_eq!(told(&canary), next);
         // A gap hides nothing.
         assert_eq!(told(&[(0, 0, 1, 5), (9, 1, 12, 15)]), next);
     }
