@@ -7,6 +7,7 @@
 //! What is noise or known does not count in a report, which knows it from all of its evidence. Who has a report names the
 //! sets of groups that are excused ([`ExcusedSet`]), and the history is without them, in earlier buckets, too.
 
+pub(super) mod cell;
 pub(super) mod grid;
 mod marks;
 pub(super) mod sums;

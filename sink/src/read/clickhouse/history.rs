@@ -12,8 +12,9 @@ use serde::Deserialize;
 use super::replicas::{BY_ORIGIN, ORIGIN};
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
+use crate::read::history::cell::Cell;
 use crate::read::history::grid::{Asked, Grid};
-use crate::read::history::sums::{Cell, GroupRow, HistorySums, Row, SetRow, nothing};
+use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
 use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
 
 #[derive(ClickHouseRow, Deserialize)]

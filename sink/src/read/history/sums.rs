@@ -4,17 +4,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use parity_schemas::clients::ClientOutcome;
 use parity_schemas::extent::MOST_COUNTED;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::history::{
     GroupHistory, HISTORY_SCHEMA, History, HistoryBucket, HistoryIdentity, RouteHistory,
 };
-use parity_schemas::recheck::ClassCounts;
-use parity_schemas::record::{MismatchClass, RecordType};
+use parity_schemas::record::RecordType;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Reason;
 
+use super::cell::Cell;
 use super::grid::Grid;
 use super::marks::{self, Termed};
 use super::{HistoryFilter, MAX_GROUPS, MAX_LATENCIES, MAX_ROUTES};
@@ -22,111 +20,6 @@ use crate::error::StoreError;
 
 /// The quantiles of a bucket.
 const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
-
-/// What is needed of the counts of a tally, or of several.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::read) struct Cell {
-    tallies: u64,
-    received: u64,
-    matched: u64,
-    mismatch: u64,
-    candidate_failures: u64,
-    clients_failed: u64,
-    classes: [u64; MismatchClass::ALL.len()],
-    /// Taken out of it afterwards.
-    excused: u64,
-}
-
-impl Cell {
-    /// Of so many tallies: what was received, matched and did not match.
-    pub(in crate::read) fn of(tallies: u64, [received, matched, mismatch]: [u64; 3]) -> Self {
-        Self {
-            tallies,
-            received,
-            matched,
-            mismatch,
-            ..Self::default()
-        }
-    }
-
-    /// Adds a count by class of mismatch.
-    pub(in crate::read) fn add_class(&mut self, class: MismatchClass, count: u64) {
-        let sum = &mut self.classes[class as usize];
-        *sum = sum.saturating_add(count);
-    }
-
-    /// Adds a count by reason of not being compared.
-    pub(in crate::read) fn add_reason(&mut self, reason: Reason, count: u64) {
-        if reason.is_candidate_failure() {
-            self.candidate_failures = self.candidate_failures.saturating_add(count);
-        }
-    }
-
-    /// Adds a count by outcome of the client.
-    pub(in crate::read) fn add_client(&mut self, outcome: ClientOutcome, count: u64) {
-        if outcome.is_failure() {
-            self.clients_failed = self.clients_failed.saturating_add(count);
-        }
-    }
-
-    /// Mismatches that an older program did not class are unconfirmed.
-    fn complete(&mut self) {
-        let told = self
-            .classes
-            .iter()
-            .fold(0, |sum: u64, count| sum.saturating_add(*count));
-        self.add_class(MismatchClass::default(), self.mismatch.saturating_sub(told));
-    }
-
-    fn extent(&self) -> u64 {
-        let counts = [
-            self.received,
-            self.matched,
-            self.mismatch,
-            self.candidate_failures,
-            self.clients_failed,
-        ];
-        let all = counts.iter().chain(&self.classes);
-        all.fold(0, |sum: u64, count| sum.saturating_add(*count))
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.tallies += other.tallies;
-        self.received += other.received;
-        self.matched += other.matched;
-        self.mismatch += other.mismatch;
-        self.candidate_failures += other.candidate_failures;
-        self.clients_failed += other.clients_failed;
-        for (sum, count) in self.classes.iter_mut().zip(other.classes) {
-            *sum += count;
-        }
-        self.excused += other.excused;
-    }
-
-    const fn compared(&self) -> u64 {
-        self.matched + self.mismatch + self.candidate_failures
-    }
-
-    /// Mismatches that count, but for those that are excused.
-    const fn counting(&self) -> u64 {
-        self.mismatch
-            .saturating_sub(self.classes[MismatchClass::Transient as usize])
-    }
-
-    const fn differing(&self) -> u64 {
-        self.counting().saturating_sub(self.excused) + self.candidate_failures
-    }
-
-    /// Takes out what is excused, which is never more than counts.
-    fn excuse(&mut self, count: u64) {
-        self.excused = self.excused.saturating_add(count).min(self.counting());
-    }
-
-    fn classes(&self) -> ClassCounts {
-        let counts = MismatchClass::ALL.iter().copied().zip(self.classes);
-        counts.filter(|(_, count)| *count > 0).collect()
-    }
-}
 
 /// A row: the counts of one identity and route, of one tally or of several in one bucket.
 #[derive(Clone, Copy, Debug)]

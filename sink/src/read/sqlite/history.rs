@@ -15,8 +15,9 @@ use rusqlite::types::Value;
 use super::SqliteReader;
 use super::fields::Fields;
 use crate::error::StoreError;
+use crate::read::history::cell::Cell;
 use crate::read::history::grid::{Asked, Grid};
-use crate::read::history::sums::{Cell, GroupRow, HistorySums, Row, SetRow, nothing};
+use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
 use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
 
 impl SqliteReader {
