@@ -3,6 +3,8 @@
 //!
 //! Numbers are all that is drawn; the few texts are of the model, and askama escapes them.
 
+use std::fmt::Write as _;
+
 use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
 use crate::view::ChartView;
@@ -225,17 +227,18 @@ impl Sparkline {
         let all = counts
             .iter()
             .fold(0, |sum: u64, count| sum.saturating_add(*count));
-        let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        let bars = bars.map(|(place, count)| {
+        let mut path = String::new();
+        for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             // At least one: it must be seen that there is something.
             let height = u128::from(*count) * u128::from(SPARK) / u128::from(highest.max(1));
             let height = height.max(1);
-            format!("M{place} {SPARK}v-{height}h1v{height}z")
-        });
+            // Writing to a String cannot fail.
+            let _infallible = write!(path, "M{place} {SPARK}v-{height}h1v{height}z");
+        }
         Self {
             width: counts.len().max(1) as u64,
             height: SPARK,
-            path: bars.collect(),
+            path,
             label: format!(
                 "{what}: {} in all, {} at most in a step",
                 grouped(all),

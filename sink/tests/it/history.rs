@@ -172,7 +172,7 @@ fn check(store: &StoreConfig) {
     assert_eq!(last.classes[&MismatchClass::Transient], 10);
     assert!(history.with_latency);
     assert_eq!(last.legacy_head_us["p50"], 1_008);
-    assert_eq!(last.candidate_head_us["p99"], 51_200);
+    assert_eq!(last.candidate_head_us["p99"], 50_176);
     // Absent, and not zero.
     let gap = minutes_ago(45);
     assert!(history.buckets.iter().all(|bucket| bucket.from != gap));

@@ -134,18 +134,18 @@ impl<'a> ChartView<'a> {
             percent(self.allowed)
         );
         if let Some((bar, rate)) = highest.and_then(|bar| Some((bar, bar.rate?))) {
-            told.push_str(&format!(
+            told.extend([format!(
                 "; the highest share is {} at {}",
                 percent(rate),
                 self.hour.told(bar.bucket.from)
-            ));
+            )]);
         }
         let missing: usize = self.gaps.iter().map(|(_, count)| count).sum();
         if missing > 0 {
-            told.push_str(&format!(
+            told.extend([format!(
                 "; of {} nothing is recorded",
                 plural(missing as u64, "step", "steps")
-            ));
+            )]);
         }
         told
     }

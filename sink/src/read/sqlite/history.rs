@@ -32,14 +32,19 @@ impl SqliteReader {
             until: filter.until,
         };
         let (from, to) = asked.limits(now);
-        let conditions = Conditions::of(filter);
-        let (first, last) = (conditions.first(), conditions.last());
-        let interval = |sql: &str| {
-            let values = rusqlite::params_from_iter(conditions.values(from, to));
-            let found = self.rows(sql, values, "tallies", |row| row.time(0, "interval_start"))?;
+        let range = Asking {
+            filter,
+            table: "tallies",
+            from,
+            to,
+        };
+        let interval = |order: &str| {
+            let (sql, values) = range.interval(order);
+            let values = rusqlite::params_from_iter(values);
+            let found = self.rows(&sql, values, "tallies", |row| row.time(0, "interval_start"))?;
             Ok::<_, StoreError>(found.into_iter().next())
         };
-        let (Some(first), Some(last)) = (interval(&first)?, interval(&last)?) else {
+        let (Some(first), Some(last)) = (interval("ASC")?, interval("DESC")?) else {
             return Ok(nothing(filter));
         };
         let grid = Grid::of(asked, (first, last), now);
@@ -50,12 +55,17 @@ impl SqliteReader {
             window.to.as_micros().min(to),
         );
         let mut sums = HistorySums::new(grid, filter);
-        let values = || conditions.values(from, to);
-        self.add_each(&conditions.counts(), values(), "tallies", |row| {
+        let of = |table| Asking {
+            filter,
+            table,
+            from,
+            to,
+        };
+        self.add_each(of("tallies").counts(), "tallies", |row| {
             counts(row, &mut sums)
         })?;
         if sums.has_room_for_latencies() {
-            self.add_each(&conditions.latencies(), values(), "tallies", |row| {
+            self.add_each(of("tallies").latencies(), "tallies", |row| {
                 let of = |at, column| row.read(at, column, Histogram::from_text);
                 let times = [
                     of(1, "legacy_head_latency")?,
@@ -65,16 +75,12 @@ impl SqliteReader {
             })?;
         }
         if filter.excused.iter().flatten().next().is_some() {
-            let mut values = values();
-            values.push(list(filter.excused_ids()));
-            self.add_each(&conditions.sets(), values, "set_tallies", |row| {
+            self.add_each(of("set_tallies").sets(), "set_tallies", |row| {
                 set(row, &mut sums)
             })?;
         }
         if !filter.fingerprints.is_empty() {
-            let mut values = values();
-            values.push(list(filter.fingerprints.iter().take(MAX_GROUPS)));
-            self.add_each(&conditions.groups(), values, "group_tallies", |row| {
+            self.add_each(of("group_tallies").groups(), "group_tallies", |row| {
                 group(row, &mut sums)
             })?;
         }
@@ -84,13 +90,12 @@ impl SqliteReader {
 
     fn add_each(
         &self,
-        sql: &str,
-        values: Vec<Value>,
+        (sql, values): (String, Vec<Value>),
         table: &'static str,
         mut each: impl FnMut(&Fields<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let failed = |error| self.failed(error);
-        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
         let values = rusqlite::params_from_iter(values);
         let mut rows = statement.query(values).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
@@ -101,12 +106,11 @@ impl SqliteReader {
 
     /// The latest terms that began before `to`, the earliest first.
     fn terms_before(&self, filter: &HistoryFilter, to: i64) -> Result<Vec<Termed>, StoreError> {
-        let conditions = Conditions::of(filter);
+        let (versions, mut values) = of_versions(filter);
         let sql = format!(
-            "SELECT time, coverage FROM terms WHERE migration = ?1 {} AND time < ?2 ORDER BY time DESC, id DESC LIMIT {MAX_TERMS}",
-            conditions.versions("?4", "?5")
+            "SELECT time, coverage FROM terms WHERE {versions} AND time < ? ORDER BY time DESC, id DESC LIMIT {MAX_TERMS}"
         );
-        let values = conditions.values(to, 0);
+        values.push(to.into());
         let values = rusqlite::params_from_iter(values);
         let mut terms = self.rows(&sql, values, "terms", |row| {
             Ok(Termed {
@@ -125,97 +129,95 @@ fn list<T: serde::Serialize>(texts: impl IntoIterator<Item = T>) -> Value {
     Value::Text(serde_json::to_string(&texts).unwrap_or_default())
 }
 
-/// What is selected. Values are numbered, because not every condition is always there: migration, begin, end, versions of
-/// legacy and candidate, route, and a list.
-struct Conditions<'a> {
-    filter: &'a HistoryFilter,
+/// Conditions on migration and versions, with their values.
+fn of_versions(filter: &HistoryFilter) -> (String, Vec<Value>) {
+    let selection = &filter.selection;
+    let mut sql = "migration = ?".to_owned();
+    let mut values: Vec<Value> = vec![selection.migration().to_owned().into()];
+    for (condition, version) in [
+        (" AND legacy_version = ?", &selection.legacy_version),
+        (" AND candidate_version = ?", &selection.candidate_version),
+    ] {
+        if let Some(version) = version {
+            sql.push_str(condition);
+            values.push(version.clone().into());
+        }
+    }
+    (sql, values)
 }
 
-impl<'a> Conditions<'a> {
-    const fn of(filter: &'a HistoryFilter) -> Self {
-        Self { filter }
+/// Which rows of a table are selected. Only conditions that are asked for are written, so that the index is used.
+struct Asking<'a> {
+    filter: &'a HistoryFilter,
+    table: &'static str,
+    from: i64,
+    to: i64,
+}
+
+impl Asking<'_> {
+    fn in_range(&self) -> (String, Vec<Value>) {
+        let (sql, mut values) = of_versions(self.filter);
+        values.extend([self.from.into(), self.to.into()]);
+        let sql = format!("{sql} AND interval_start >= ? AND interval_start < ?");
+        (sql, values)
     }
 
-    /// The values of all conditions; what is not asked for is no condition.
-    fn values(&self, from: i64, to: i64) -> Vec<Value> {
-        let selection = &self.filter.selection;
-        let text = |text: Option<&str>| text.map_or(Value::Null, |text| text.to_owned().into());
-        vec![
-            selection.migration().to_owned().into(),
-            from.into(),
-            to.into(),
-            text(selection.legacy_version.as_deref()),
-            text(selection.candidate_version.as_deref()),
-            text(self.filter.route.as_deref()),
-        ]
+    /// The first or the last interval of all routes: a route that is rare has the same range as the others.
+    fn interval(&self, order: &str) -> (String, Vec<Value>) {
+        let (range, values) = self.in_range();
+        let table = self.table;
+        let sql = format!(
+            "SELECT interval_start FROM {table} WHERE {range} ORDER BY interval_start {order} LIMIT 1"
+        );
+        (sql, values)
     }
 
-    fn versions(&self, legacy: &str, candidate: &str) -> String {
-        let selection = &self.filter.selection;
-        let mut sql = String::new();
-        if selection.legacy_version.is_some() {
-            sql.extend([" AND legacy_version = ", legacy]);
+    fn select(&self, columns: &str, index: &str) -> (String, Vec<Value>) {
+        let (range, mut values) = self.in_range();
+        let table = self.table;
+        let mut sql = format!("SELECT {columns} FROM {table} {index} WHERE {range}");
+        if let Some(route) = &self.filter.route {
+            sql.push_str(" AND route = ?");
+            values.push(route.clone().into());
         }
-        if selection.candidate_version.is_some() {
-            sql.extend([" AND candidate_version = ", candidate]);
-        }
-        sql
-    }
-
-    fn selected(&self) -> String {
-        let mut sql = "migration = ?1 AND interval_start >= ?2 AND interval_start < ?3".to_owned();
-        sql.push_str(&self.versions("?4", "?5"));
-        if self.filter.route.is_some() {
-            sql.push_str(" AND route = ?6");
-        }
-        sql
-    }
-
-    fn first(&self) -> String {
-        // Of all routes: a route that is rare has the same range as the others.
-        format!(
-            "SELECT interval_start FROM tallies WHERE migration = ?1 AND interval_start >= ?2 AND interval_start < ?3 \
-             AND ?6 IS ?6 {} ORDER BY interval_start LIMIT 1",
-            self.versions("?4", "?5")
-        )
-    }
-
-    fn last(&self) -> String {
-        format!("{} ", self.first().replace("LIMIT 1", "DESC LIMIT 1"))
+        (sql, values)
     }
 
     /// The index is named, because by another one all tallies would be read whole.
-    fn counts(&self) -> String {
-        format!(
-            "SELECT interval_start, legacy_version, candidate_version, rules_hash, route, received, \"match\", mismatch, \
-             not_compared, clients, classes FROM tallies INDEXED BY tallies_by_identity WHERE {} AND ?6 IS ?6",
-            self.selected()
+    fn counts(&self) -> (String, Vec<Value>) {
+        self.select(
+            "interval_start, legacy_version, candidate_version, rules_hash, route, received, \"match\", mismatch, not_compared, \
+             clients, classes",
+            "INDEXED BY tallies_by_identity",
         )
     }
 
-    fn latencies(&self) -> String {
-        format!(
-            "SELECT interval_start, legacy_head_latency, candidate_head_latency FROM tallies WHERE {} AND ?6 IS ?6",
-            self.selected()
+    fn latencies(&self) -> (String, Vec<Value>) {
+        self.select(
+            "interval_start, legacy_head_latency, candidate_head_latency",
+            "INDEXED BY tallies_by_identity",
         )
     }
 
-    fn sets(&self) -> String {
-        format!(
-            "SELECT interval_start, route, set_id, classes, never_asked FROM set_tallies WHERE {} AND ?6 IS ?6 \
-             AND set_id IN (SELECT value FROM json_each(?7))",
-            self.selected()
-        )
+    fn sets(&self) -> (String, Vec<Value>) {
+        let (sql, mut values) =
+            self.select("interval_start, route, set_id, classes, never_asked", "");
+        values.push(list(self.filter.excused_ids()));
+        (format!("{sql} AND set_id IN ({LIST})"), values)
     }
 
-    fn groups(&self) -> String {
-        format!(
-            "SELECT interval_start, route, fingerprint, count, first_seen, last_seen FROM group_tallies WHERE {} AND ?6 IS ?6 \
-             AND fingerprint IN (SELECT value FROM json_each(?7))",
-            self.selected()
-        )
+    fn groups(&self) -> (String, Vec<Value>) {
+        let (sql, mut values) = self.select(
+            "interval_start, route, fingerprint, count, first_seen, last_seen",
+            "",
+        );
+        values.push(list(self.filter.fingerprints.iter().take(MAX_GROUPS)));
+        (format!("{sql} AND fingerprint IN ({LIST})"), values)
     }
 }
+
+/// The elements of a list that is one value.
+const LIST: &str = "SELECT value FROM json_each(?)";
 
 /// Reads counts by word; one that is not known is an error.
 fn each_count<K: FromStr>(
@@ -300,7 +302,7 @@ mod tests {
     use crate::read::Selection;
     use rusqlite::Connection;
 
-    fn plan(sql: &str) -> String {
+    fn plan((sql, values): &(String, Vec<Value>)) -> String {
         let connection = Connection::open_in_memory().expect("it opens");
         for (_, sql) in parity_schemas::sqlite::migrations() {
             connection.execute_batch(&sql).expect("a migration");
@@ -308,7 +310,8 @@ mod tests {
         let mut statement = connection
             .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
             .expect("SQL");
-        let lines = statement.query_map((), |row| row.get::<_, String>(3));
+        let values = rusqlite::params_from_iter(values);
+        let lines = statement.query_map(values, |row| row.get::<_, String>(3));
         let lines: Result<Vec<String>, _> = lines.expect("a plan").collect();
         lines.expect("text").join("\n")
     }
@@ -326,21 +329,31 @@ mod tests {
                 route: name("GET /a"),
                 ..HistoryFilter::default()
             };
-            let conditions = Conditions::of(&filter);
-            for sql in [conditions.counts(), conditions.first(), conditions.last()] {
-                let plan = plan(&sql);
+            let of = |table| Asking {
+                filter: &filter,
+                table,
+                from: 0,
+                to: 1,
+            };
+            let tallies = of("tallies");
+            for asked in [
+                tallies.counts(),
+                tallies.interval("ASC"),
+                tallies.interval("DESC"),
+            ] {
+                let plan = plan(&asked);
                 assert!(
                     plan.contains("USING COVERING INDEX tallies_by_identity (migration=? AND interval_start>? AND interval_start<?)")
                         && !plan.contains("TEMP B-TREE"),
-                    "{sql}: {plan}"
+                    "{asked:?}: {plan}"
                 );
             }
-            for (sql, index) in [
-                (conditions.groups(), "group_tallies_by_identity"),
-                (conditions.sets(), "set_tallies_by_identity"),
+            for (asked, index) in [
+                (of("group_tallies").groups(), "group_tallies_by_identity"),
+                (of("set_tallies").sets(), "set_tallies_by_identity"),
             ] {
-                let plan = plan(&sql);
-                assert!(plan.contains(index), "{sql}: {plan}");
+                let plan = plan(&asked);
+                assert!(plan.contains(index), "{asked:?}: {plan}");
             }
         }
     }
