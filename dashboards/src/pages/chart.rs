@@ -31,7 +31,7 @@ pub(super) struct Chart<'a> {
 }
 
 /// Where a bar is.
-pub(super) struct Box {
+pub(super) struct Shape {
     pub(super) x: String,
     pub(super) y: String,
     pub(super) width: String,
@@ -99,8 +99,8 @@ impl<'a> Chart<'a> {
     }
 
     /// Stretches of which nothing is recorded.
-    pub(super) fn gaps(&self) -> impl Iterator<Item = Box> {
-        self.view.gaps.iter().map(|(place, count)| Box {
+    pub(super) fn gaps(&self) -> impl Iterator<Item = Shape> {
+        self.view.gaps.iter().map(|(place, count)| Shape {
             x: unit(LEFT + self.width_of(*place)),
             y: unit(TOP),
             width: unit(self.width_of(*count)),
@@ -111,7 +111,7 @@ impl<'a> Chart<'a> {
     }
 
     /// One for each bucket in which anything was compared.
-    pub(super) fn bars(&self) -> impl Iterator<Item = Box> {
+    pub(super) fn bars(&self) -> impl Iterator<Item = Shape> {
         self.view.bars.iter().map(|bar| {
             let rate = bar.rate.unwrap_or(0.0);
             let height = if rate > 0.0 {
@@ -120,7 +120,7 @@ impl<'a> Chart<'a> {
                 // So that a bucket in which nothing differs is not one of which nothing is known.
                 0.5
             };
-            Box {
+            Shape {
                 x: unit(LEFT + self.width_of(bar.place)),
                 y: unit(BOTTOM - height),
                 width: unit((self.width_of(1) - 1.0).max(1.0)),

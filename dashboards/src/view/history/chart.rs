@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(view.gaps, [(0, 1), (3, 1), (5, 1)]);
         let rates: Vec<_> = view.bars.iter().map(|bar| (bar.place, bar.rate)).collect();
         assert_eq!(rates, [(1, Some(0.0)), (2, Some(0.5)), (4, None)]);
-        assert_eq!(view.scale, 0.5);
+        assert!((view.scale - 0.5).abs() < 1e-9, "{}", view.scale);
         assert!(
             view.description()
                 .contains("of 3 steps nothing is recorded")
