@@ -52,7 +52,7 @@ fn counted(route: &str, ago: i64, differing: u64) -> Tally {
     tally
 }
 
-/// Two routes, two versions, other rules, a gap, groups and sets, one tally of 1970 and one of the future.
+/// Two routes, two versions, other rules, a gap, groups and sets, one tally that is old and one of the future.
 fn traffic() -> Vec<Record> {
     let mut records = Vec::new();
     for ago in (0..100).rev().filter(|ago| !(40..50).contains(ago)) {
@@ -84,7 +84,7 @@ fn traffic() -> Vec<Record> {
         }
     }
     let mut wrong = counted("GET /a", 0, 50);
-    wrong.interval_start = Timestamp::from_micros(5);
+    wrong.interval_start = minutes_ago(300 * 24 * 60);
     records.push(of_tally(&wrong));
     wrong.id = new_id();
     wrong.interval_start = minutes_ago(-10_000);
@@ -147,7 +147,7 @@ fn check(store: &StoreConfig) {
     };
     let history = read(store, &filter);
     assert_eq!(history.bucket_seconds, 60);
-    // The tally of the future is in no bucket, and that of 1970 is before the range.
+    // The tally of the future is in no bucket, and the old one is before the range.
     assert_eq!(history.buckets.len(), 90);
     assert_eq!(
         sum(&history, |bucket| bucket.received),
@@ -273,7 +273,7 @@ fn check_selected(store: &StoreConfig, history: &History) {
         (begins.len(), begins[0], begins[19]),
         (20, minutes_ago(80), minutes_ago(61))
     );
-    // All of it, in so many buckets that the one of 1970 is in the first.
+    // All of it, in such buckets that the old one is in the first.
     let mut all = since(0);
     all.selection.since = Some(Timestamp::from_micros(0));
     let all = read(store, &all);
