@@ -357,10 +357,9 @@ impl Asking<'_> {
     fn bound(&self, question: clickhouse::query::Query) -> clickhouse::query::Query {
         let selection = &self.filter.selection;
         let mut question = question.bind(selection.migration());
-        for version in [&selection.legacy_version, &selection.candidate_version] {
-            if let Some(version) = version {
-                question = question.bind(version);
-            }
+        let versions = [&selection.legacy_version, &selection.candidate_version];
+        for version in versions.into_iter().flatten() {
+            question = question.bind(version);
         }
         question
     }

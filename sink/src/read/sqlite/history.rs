@@ -254,7 +254,7 @@ fn counts(row: &Fields<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
         cell.add_client(outcome, count);
     })?;
     each_count(row, 10, "classes", |class, count| {
-        cell.add_class(class, count)
+        cell.add_class(class, count);
     })?;
     let row = Row {
         first: begins,
