@@ -206,8 +206,8 @@ impl<'a> Chart<'a> {
             bucket: bar.bucket,
             rate: bar.rate.map_or_else(|| "–".to_owned(), percent),
             is_high: bar.is_high,
-            legacy: self.view.times(&bar.bucket.legacy_head_us),
-            candidate: self.view.times(&bar.bucket.candidate_head_us),
+            legacy: super::latency(&bar.bucket.legacy_head_us),
+            candidate: super::latency(&bar.bucket.candidate_head_us),
         })
     }
 }

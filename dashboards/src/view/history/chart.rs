@@ -4,7 +4,7 @@ use parity_schemas::history::{History, HistoryBucket, Mark, MarkKind, OnsetState
 use parity_schemas::time::Timestamp;
 
 use super::hour::{Hour, length};
-use crate::view::words::{elapsed, grouped, percent, plural, shown, version};
+use crate::view::words::{grouped, percent, plural, shown, version};
 
 /// Times named below the chart.
 const TICKS: usize = 6;
@@ -170,15 +170,6 @@ impl<'a> ChartView<'a> {
     /// When a bucket begins.
     pub(crate) fn time(&self, bucket: &HistoryBucket) -> String {
         self.hour.told(bucket.from)
-    }
-
-    /// Median and 99th percentile of the time to the head of an answer.
-    pub(crate) fn times(&self, times: &std::collections::BTreeMap<String, u64>) -> String {
-        let of = |name| times.get(name).map(|time| elapsed(*time));
-        match (of("p50"), of("p99")) {
-            (Some(median), Some(most)) => format!("{median} / {most}"),
-            _ => "–".to_owned(),
-        }
     }
 
     /// Whether the buckets have latencies.
