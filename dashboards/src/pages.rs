@@ -4,6 +4,7 @@
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
 
+mod chart;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
@@ -28,7 +29,7 @@ use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
 };
 pub(crate) use screens::{
-    GroupFound, causes, group, groups, health, noise, overview, routes, rules,
+    GroupFound, causes, group, groups, health, history, noise, overview, routes, rules,
 };
 use shell::Shell;
 

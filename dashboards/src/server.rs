@@ -8,6 +8,7 @@ mod api;
 mod connections;
 mod gate;
 mod guard;
+mod history;
 mod html;
 mod parameters;
 mod question;
@@ -62,6 +63,7 @@ fn router(site: &Arc<Site>) -> Router {
     let guarded = Router::new()
         .route("/", get(html::overview))
         .route("/report", get(html::report))
+        .route("/history", get(html::history))
         .route("/causes", get(html::causes))
         .route("/groups", get(html::groups))
         .route("/groups/{fingerprint}", get(html::group))
@@ -76,6 +78,7 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/assets/style.css", get(html::style))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))
+        .route("/api/v1/history", get(history::history))
         .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/mismatches/{id}/rerun", post(rerun::document))

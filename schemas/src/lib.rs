@@ -29,6 +29,7 @@ pub mod fields;
 pub mod framing;
 pub mod graphql;
 pub mod histogram;
+pub mod history;
 pub mod id;
 pub mod ident;
 pub mod json_text;

@@ -18,6 +18,7 @@ const FILES: &[(u32, &str)] = &[
     (0, include_str!("../sqlite/0007_set_tallies.sql")),
     (0, include_str!("../sqlite/0008_terms.sql")),
     (0, include_str!("../sqlite/0009_decisions_order.sql")),
+    (3, include_str!("../sqlite/0010_counted.sql")),
 ];
 
 /// The version that this program reads and writes.

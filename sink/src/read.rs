@@ -12,6 +12,7 @@ mod conditions;
 mod decisions;
 mod groups;
 mod hints;
+pub mod history;
 mod in_force;
 mod others;
 mod recent;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
+use parity_schemas::history::History;
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -39,6 +41,7 @@ pub use self::decisions::{
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
+use self::history::HistoryFilter;
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -166,6 +169,7 @@ trait RecordReader: Send {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError>;
     fn known(&self, migration: &str) -> Result<Known, StoreError>;
+    fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
@@ -246,6 +250,11 @@ impl Reader {
     /// What the store holds: migrations, and versions of the candidate of this one.
     pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
         self.store.known(migration)
+    }
+
+    /// How the counts of a selection came about over time, of all versions and rules.
+    pub fn history(&self, filter: &HistoryFilter) -> Result<History, StoreError> {
+        self.store.history(filter, Timestamp::now())
     }
 
     /// The document of a stored decision, byte for byte as it was stored.

@@ -6,6 +6,7 @@ use parity_schemas::documents::{
     CONFIG_SCHEMA, ConfigDocument, GateBriefDocument, KnownList, MismatchPage,
 };
 use parity_schemas::evidence::Decision;
+use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
 use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
@@ -38,6 +39,10 @@ fn check(name: &str, actual: &Value) {
 #[test]
 fn committed_schemas_are_those_of_the_types() {
     check("report.v1.json", &schemars::schema_for!(Report).to_value());
+    check(
+        "history.v1.json",
+        &schemars::schema_for!(History).to_value(),
+    );
     check("gate.v1.json", &schemars::schema_for!(Decision).to_value());
     check(
         "gate_brief.v1.json",

@@ -44,6 +44,7 @@ mod graphql;
 mod graphql_operations;
 mod grpc;
 mod grpc_web;
+mod history;
 mod isolation;
 mod judges;
 mod known;

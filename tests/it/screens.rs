@@ -6,8 +6,9 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::{Answer, Service};
 
 /// All screens that the navigation leads to.
-const SCREENS: [&str; 9] = [
+const SCREENS: [&str; 10] = [
     "/",
+    "/history",
     "/causes",
     "/groups",
     "/routes",

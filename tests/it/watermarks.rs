@@ -285,7 +285,7 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
     let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
     store
         .execute_batch(
-            "DROP INDEX decisions_by_migration; DROP TABLE set_tallies; DROP TABLE terms; ALTER TABLE tallies DROP COLUMN attributes; \
+            "DROP INDEX decisions_by_migration; DROP INDEX tallies_by_identity; DROP TABLE set_tallies; DROP TABLE terms; ALTER TABLE tallies DROP COLUMN attributes; \
              ALTER TABLE tallies DROP COLUMN fields; \
              ALTER TABLE group_tallies DROP COLUMN attributes; ALTER TABLE tallies DROP COLUMN classes; ALTER TABLE tallies DROP COLUMN rechecks; \
              ALTER TABLE tallies DROP COLUMN target_key; ALTER TABLE tallies DROP COLUMN targets; \

@@ -6,12 +6,14 @@ use askama::Template;
 use parity_comparator::RuleConfig;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::evidence::{Outcome, RouteDecision};
+use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
 use parity_schemas::suggested::{Effect, SuggestedRule};
 use parity_schemas::visible::visible;
 use parity_schemas::watermark::InstanceWatermark;
 use uuid::Uuid;
 
+use super::chart::Chart;
 use super::shell::{Screen, Shell};
 use super::{
     Examples, ROOM, count, fields_compared, group_path, latency, lines, moment,
@@ -21,7 +23,7 @@ use crate::server::SinkStatus;
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
     Browsed, BrowsedGroup, Browsing, CauseName, ClientsView, Decided, DecisionView, Entry, Group,
-    Headline, MismatchView, ReportView, Tone, Weight, extent, not_compared,
+    Headline, MismatchView, ReportView, Tone, Weight, extent, history_sentences, not_compared,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
@@ -95,11 +97,16 @@ struct OverviewPage<'a> {
     top: Top<'a>,
     news: Vec<(Tab, usize)>,
     routes: RoutesTold<'a>,
+    chart: Option<Chart<'a>>,
     examples: Examples,
 }
 
 /// The overview: are users hurt, does parity hold, can this be trusted, what is gravest.
-pub(crate) fn overview(shell: &Shell, decided: &Decided) -> askama::Result<String> {
+pub(crate) fn overview(
+    shell: &Shell,
+    decided: &Decided,
+    history: &History,
+) -> askama::Result<String> {
     let view = ReportView::from(decided);
     let mut first = view.decision.reasons.clone();
     first.extend(view.not_counted(&view.decision.reasons));
@@ -120,8 +127,29 @@ pub(crate) fn overview(shell: &Shell, decided: &Decided) -> askama::Result<Strin
         top: Top { entries, extent },
         news: news.collect(),
         routes: RoutesTold::of(&decided.decision.routes),
+        chart: Chart::of(history, history_sentences(history, decided)),
         examples: Examples::Served,
         view,
+    }
+    .render()
+}
+
+#[derive(Template)]
+#[template(path = "history.html")]
+struct HistoryPage<'a> {
+    shell: &'a Shell,
+    chart: Option<Chart<'a>>,
+}
+
+/// How parity held over time.
+pub(crate) fn history(
+    shell: &Shell,
+    decided: &Decided,
+    history: &History,
+) -> askama::Result<String> {
+    HistoryPage {
+        shell,
+        chart: Chart::of(history, history_sentences(history, decided)),
     }
     .render()
 }

@@ -66,6 +66,7 @@ impl Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
     Overview,
+    History,
     Causes,
     Groups,
     Routes,
@@ -77,8 +78,9 @@ pub(crate) enum Screen {
 }
 
 impl Screen {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Overview,
+        Self::History,
         Self::Causes,
         Self::Groups,
         Self::Routes,
@@ -93,6 +95,7 @@ impl Screen {
     pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Overview => "/",
+            Self::History => "/history",
             Self::Causes => "/causes",
             Self::Groups => "/groups",
             Self::Routes => "/routes",
@@ -107,6 +110,7 @@ impl Screen {
     const fn name(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
+            Self::History => "Over time",
             Self::Causes => "Causes",
             Self::Groups => "Groups",
             Self::Routes => "Routes",

@@ -10,7 +10,7 @@ use parity_schemas::value;
 use parity_schemas::verdict::Reason;
 
 /// A time, or an age before now.
-pub(super) fn since(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn since(text: &str) -> Result<Timestamp, String> {
     if let Ok(age) = value::duration(text) {
         let micros = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
         return Ok(Timestamp::now().saturating_add_micros(-micros));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::time::Timestamp;
@@ -85,10 +86,56 @@ async fn of_report(
     }
 }
 
-/// The overview.
+/// The overview, with the history of the time that was asked for, or else of the last day.
 pub(super) async fn overview(State(site): State<Arc<Site>>, asking: Asking) -> Response {
-    of_report(&site, Screen::Overview, asking, |shell, _, decided| {
-        pages::overview(shell, decided)
+    let page = with_history(&site, Screen::Overview, asking, |question| {
+        let since = &mut question.selection.since;
+        let day = Timestamp::now().saturating_add_micros(-DAY_MICROS);
+        since.get_or_insert(day);
+    })
+    .await;
+    match page {
+        Ok(read) => {
+            let (decided, history) = &read.found;
+            html(
+                StatusCode::OK,
+                pages::overview(&read.shell, decided, history),
+            )
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// How parity held over the time that was asked for.
+pub(super) async fn history(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+    match with_history(&site, Screen::History, asking, |_| {}).await {
+        Ok(read) => {
+            let (decided, history) = &read.found;
+            html(
+                StatusCode::OK,
+                pages::history(&read.shell, decided, history),
+            )
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// The time that the overview shows by itself: a night and what was before, and little to read from any store.
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// Reads a report, and the history to it of the question that `of_history` makes of the same one.
+async fn with_history(
+    site: &Site,
+    here: Screen,
+    asking: Asking,
+    of_history: impl FnOnce(&mut Question) + Send + 'static,
+) -> Result<Read<(Decided, History)>, ErrorAnswer> {
+    screen(site, Some(here), asking, move |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let mut question = question.clone();
+        of_history(&mut question);
+        let history = view::history_of(reader, &question, &decided)?;
+        Ok((decided, history))
     })
     .await
 }

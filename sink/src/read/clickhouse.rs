@@ -10,6 +10,7 @@
 mod answered;
 mod decisions;
 mod forms;
+mod history;
 mod mismatches;
 mod older_examples;
 mod replicas;
@@ -21,6 +22,7 @@ use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
+use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -35,6 +37,7 @@ use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
+use super::history::HistoryFilter;
 use super::in_force::last_in_force;
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
@@ -280,6 +283,10 @@ impl RecordReader for ClickHouseReader {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError> {
         self.of_one_replica(|| self.read_report(selection, redecide))
+    }
+
+    fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
+        self.of_one_replica(|| self.read_history(filter, now))
     }
 
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {

@@ -6,6 +6,7 @@ mod answered;
 mod decisions;
 mod fields;
 mod forms;
+mod history;
 mod rows;
 mod watermarks;
 
@@ -15,6 +16,7 @@ use std::rc::Rc;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
+use parity_schemas::history::History;
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -30,6 +32,7 @@ use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
+use super::history::HistoryFilter;
 use super::in_force::{RunTimes, last_in_force};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
@@ -123,6 +126,10 @@ impl RecordReader for SqliteReader {
             migrations: names(SELECT_MIGRATIONS, &[])?,
             candidate_versions: names(SELECT_VERSIONS, &[migration])?,
         })
+    }
+
+    fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
+        self.read_history(filter, now)
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

@@ -12,6 +12,7 @@ mod consume;
 mod crash;
 mod decisions;
 mod dropped;
+mod history;
 mod kafka;
 mod older;
 mod opening;

@@ -78,6 +78,10 @@ impl Store {
 
     /// Drops the columns that later steps added, as in a store of an older program.
     pub(crate) fn undo_steps(&self) {
+        // It has some of them, and comes back with the last file.
+        self.sql()
+            .execute_batch("DROP INDEX tallies_by_identity")
+            .expect("it is there");
         for record in RecordType::ALL {
             let added = record.columns().iter().filter(|column| column.since > 0);
             for column in added {

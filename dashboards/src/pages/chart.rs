@@ -1,0 +1,265 @@
+//! Charts as SVG, drawn on the server: shapes with classes, no style and no script, because the policy of the pages allows
+//! neither. What a chart shows is in a table beside it, too.
+//!
+//! Numbers are all that is drawn; the few texts are of the model, and askama escapes them.
+
+use std::fmt::Write as _;
+
+use parity_schemas::history::{History, HistoryBucket, RouteHistory};
+
+use crate::view::ChartView;
+use crate::view::words::{grouped, percent};
+
+/// The size of the drawing, in its own units. It is stretched to the width of the page.
+const WIDTH: f64 = 1_000.0;
+const HEIGHT: f64 = 190.0;
+/// Where the bars are in it.
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 992.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 160.0;
+/// The height of a bar of almost nothing: it must be seen that something differs.
+const LEAST: f64 = 2.0;
+/// The height of a sparkline; its width is one for each bucket.
+const SPARK: u64 = 16;
+
+/// The rate over time, for `chart.html`.
+pub(super) struct Chart<'a> {
+    pub(super) view: ChartView<'a>,
+    /// Since when the services differ. They are not visible yet.
+    pub(super) told: Vec<String>,
+}
+
+/// Where a bar is.
+pub(super) struct Shape {
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) width: String,
+    pub(super) height: String,
+    pub(super) class: &'static str,
+    pub(super) title: String,
+}
+
+/// A text at a place.
+pub(super) struct Label {
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) text: String,
+}
+
+/// A route that differs.
+pub(super) struct RouteLine<'a> {
+    pub(super) route: &'a RouteHistory,
+    /// Since when, if that is known.
+    pub(super) since: String,
+    pub(super) spark: Sparkline,
+}
+
+/// Routes that are listed with the chart; the table of routes has all.
+const MAX_ROUTES: usize = 20;
+
+/// A row of the table.
+pub(super) struct Line<'a> {
+    pub(super) time: String,
+    pub(super) bucket: &'a HistoryBucket,
+    pub(super) rate: String,
+    pub(super) is_high: bool,
+    pub(super) legacy: String,
+    pub(super) candidate: String,
+}
+
+fn unit(number: f64) -> String {
+    format!("{number:.1}")
+}
+
+fn across(share: f64) -> f64 {
+    LEFT + share * (RIGHT - LEFT)
+}
+
+impl<'a> Chart<'a> {
+    /// Of a history, with what is told of it; `None` if it has nothing.
+    pub(super) fn of(history: &'a History, told: Vec<String>) -> Option<Self> {
+        Some(Self {
+            view: ChartView::of(history)?,
+            told,
+        })
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    pub(super) fn size(&self) -> String {
+        format!("0 0 {WIDTH} {HEIGHT}")
+    }
+
+    fn width_of(&self, buckets: usize) -> f64 {
+        (RIGHT - LEFT) * buckets as f64 / self.view.places.max(1) as f64
+    }
+
+    fn height_of(&self, rate: f64) -> f64 {
+        (BOTTOM - TOP) * (rate / self.view.scale).min(1.0)
+    }
+
+    /// Stretches of which nothing is recorded.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = Shape> {
+        self.view.gaps.iter().map(|(place, count)| Shape {
+            x: unit(LEFT + self.width_of(*place)),
+            y: unit(TOP),
+            width: unit(self.width_of(*count)),
+            height: unit(BOTTOM - TOP),
+            class: "gap",
+            title: "nothing is recorded".to_owned(),
+        })
+    }
+
+    /// One for each bucket in which anything was compared.
+    pub(super) fn bars(&self) -> impl Iterator<Item = Shape> {
+        self.view.bars.iter().map(|bar| {
+            let rate = bar.rate.unwrap_or(0.0);
+            let height = if rate > 0.0 {
+                self.height_of(rate).max(LEAST)
+            } else {
+                // So that a bucket in which nothing differs is not one of which nothing is known.
+                0.5
+            };
+            Shape {
+                x: unit(LEFT + self.width_of(bar.place)),
+                y: unit(BOTTOM - height),
+                width: unit((self.width_of(1) - 1.0).max(1.0)),
+                height: unit(height),
+                class: match (bar.rate, bar.is_high) {
+                    (None, _) => "none",
+                    (_, true) => "high",
+                    (_, false) => "low",
+                },
+                title: self.view.line(bar),
+            }
+        })
+    }
+
+    /// The height of the allowed rate, if it is in the drawing, with its text.
+    pub(super) fn allowed(&self) -> Option<Label> {
+        let allowed = self.view.allowed;
+        (allowed > 0.0 && allowed <= self.view.scale).then(|| Label {
+            x: unit(RIGHT),
+            y: unit(BOTTOM - self.height_of(allowed)),
+            text: format!("{} allowed", percent(allowed)),
+        })
+    }
+
+    /// The scale at the left.
+    pub(super) fn scale(&self) -> [Label; 2] {
+        let at = |y: f64, rate: f64| Label {
+            x: unit(LEFT - 8.0),
+            y: unit(y),
+            text: percent(rate),
+        };
+        [at(TOP + 4.0, self.view.scale), at(BOTTOM, 0.0)]
+    }
+
+    /// Times below.
+    pub(super) fn ticks(&self) -> impl Iterator<Item = Label> {
+        self.view.ticks.iter().map(|(share, text)| Label {
+            x: unit(across(*share)),
+            y: unit(BOTTOM + 18.0),
+            text: text.clone(),
+        })
+    }
+
+    /// What changed: a line with its number above.
+    pub(super) fn marks(&self) -> impl Iterator<Item = Label> {
+        self.view.changes.iter().map(|change| Label {
+            x: unit(across(change.at)),
+            y: unit(TOP - 6.0),
+            text: change.number.to_string(),
+        })
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    pub(super) fn top(&self) -> String {
+        unit(TOP)
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    pub(super) fn bottom(&self) -> String {
+        unit(BOTTOM)
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    pub(super) fn left(&self) -> String {
+        unit(LEFT)
+    }
+
+    /// Routes that differ, the worst first.
+    pub(super) fn routes(&self) -> Vec<RouteLine<'_>> {
+        let routes = self.view.routes().filter(|route| route.differing > 0);
+        let lines = routes.take(MAX_ROUTES).map(|route| RouteLine {
+            route,
+            since: self.view.since(route),
+            spark: Sparkline::of(&route.differing_by_bucket, "differ"),
+        });
+        lines.collect()
+    }
+
+    /// The same numbers, the latest first.
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.view.bars.iter().rev().map(|bar| Line {
+            time: self.view.time(bar.bucket),
+            bucket: bar.bucket,
+            rate: bar.rate.map_or_else(|| "–".to_owned(), percent),
+            is_high: bar.is_high,
+            legacy: super::latency(&bar.bucket.legacy_head_us),
+            candidate: super::latency(&bar.bucket.candidate_head_us),
+        })
+    }
+}
+
+/// Counts over time, as small as a word, for `sparkline.html`: one bar for each bucket, the highest as high as the line.
+pub(super) struct Sparkline {
+    pub(super) width: u64,
+    pub(super) height: u64,
+    pub(super) path: String,
+    pub(super) label: String,
+}
+
+impl Sparkline {
+    /// `what` says what is counted, in words of parity's.
+    pub(super) fn of(counts: &[u64], what: &str) -> Self {
+        let highest = counts.iter().copied().max().unwrap_or(0);
+        let all = counts
+            .iter()
+            .fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let mut path = String::new();
+        for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            // At least one: it must be seen that there is something.
+            let height = u128::from(*count) * u128::from(SPARK) / u128::from(highest.max(1));
+            let height = height.max(1);
+            // Writing to a String cannot fail.
+            let _infallible = write!(path, "M{place} {SPARK}v-{height}h1v{height}z");
+        }
+        Self {
+            width: counts.len().max(1) as u64,
+            height: SPARK,
+            path,
+            label: format!(
+                "{what}: {} in all, {} at most in a step",
+                grouped(all),
+                grouped(highest)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sparkline_has_a_bar_for_each_count_and_none_for_nothing() {
+        let drawn = Sparkline::of(&[0, 1, 1_000, 500], "differ");
+        assert_eq!(drawn.path, "M1 16v-1h1v1zM2 16v-16h1v16zM3 16v-8h1v8z");
+        assert_eq!(drawn.label, "differ: 1,501 in all, 1,000 at most in a step");
+        let nothing = Sparkline::of(&[], "differ");
+        assert_eq!((nothing.width, nothing.path.as_str()), (1, ""));
+        let most = Sparkline::of(&[u64::MAX, 1], "differ");
+        assert_eq!(most.path, "M0 16v-16h1v16zM1 16v-1h1v1z");
+    }
+}

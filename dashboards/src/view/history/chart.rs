@@ -1,0 +1,353 @@
+//! What a chart of a history shows, before anything draws it: bars by place, a scale, times, and what changed.
+
+use parity_schemas::history::{History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory};
+use parity_schemas::time::Timestamp;
+
+use super::hour::{Hour, length};
+use crate::view::words::{grouped, percent, plural, shown, version};
+
+/// Times named below the chart.
+const TICKS: usize = 6;
+/// Scale of a chart in which nothing differs: with less, dust would look like a fire.
+const LEAST_SCALE: f64 = 0.001;
+/// Digits of a hash of rules that tell it apart for a person.
+const HASH_DIGITS: usize = 8;
+
+/// The rate of differing requests over time.
+pub(crate) struct ChartView<'a> {
+    history: &'a History,
+    /// The highest rate that the chart has room for, 0..=1.
+    pub(crate) scale: f64,
+    /// The highest allowed rate.
+    pub(crate) allowed: f64,
+    /// How many buckets the range has.
+    pub(crate) places: usize,
+    /// The buckets that are there.
+    pub(crate) bars: Vec<Bar<'a>>,
+    /// Stretches without tallies: first place, and how many.
+    pub(crate) gaps: Vec<(usize, usize)>,
+    /// Times along the axis: where, as a share of the width, and how they are told.
+    pub(crate) ticks: Vec<(f64, String)>,
+    /// What changed, numbered from 1.
+    pub(crate) changes: Vec<Change>,
+    hour: Hour,
+}
+
+/// A bucket.
+pub(crate) struct Bar<'a> {
+    /// From the begin of the range on.
+    pub(crate) place: usize,
+    /// What differs of what was compared; `None` if nothing was.
+    pub(crate) rate: Option<f64>,
+    /// Whether that is more than is allowed.
+    pub(crate) is_high: bool,
+    /// Its counts.
+    pub(crate) bucket: &'a HistoryBucket,
+}
+
+/// What changed at one time.
+pub(crate) struct Change {
+    /// Where, as a share of the width.
+    pub(crate) at: f64,
+    /// By which the mark in the chart and the line of the list find each other.
+    pub(crate) number: usize,
+    /// When.
+    pub(crate) time: String,
+    /// In words. It is visible.
+    pub(crate) told: String,
+}
+
+impl<'a> ChartView<'a> {
+    /// Of a history; `None` if it has nothing.
+    pub(crate) fn of(history: &'a History) -> Option<Self> {
+        let window = history.window?;
+        let places = history.places();
+        let allowed = history.onset.as_ref().map_or(0.0, |onset| onset.allowed);
+        let bars: Vec<Bar<'a>> = history
+            .buckets
+            .iter()
+            .filter_map(|bucket| {
+                let rate =
+                    (bucket.compared > 0).then(|| bucket.differing as f64 / bucket.compared as f64);
+                Some(Bar {
+                    place: history.place(bucket)?,
+                    rate,
+                    is_high: bucket.differing > 0 && rate.is_some_and(|rate| rate > allowed),
+                    bucket,
+                })
+            })
+            .collect();
+        let highest = bars.iter().filter_map(|bar| bar.rate).fold(0.0, f64::max);
+        let hour = Hour::of(history);
+        let length = (window.to.as_micros() - window.from.as_micros()).max(1) as f64;
+        let share = |time: Timestamp| (time.as_micros() - window.from.as_micros()) as f64 / length;
+        let every = places.div_ceil(TICKS).max(1);
+        let micros = i64::try_from(history.bucket_seconds.saturating_mul(1_000_000));
+        let micros = micros.unwrap_or(i64::MAX);
+        let ticks = (0_i64..)
+            .take(places)
+            .step_by(every)
+            .map(|place| {
+                let time = window
+                    .from
+                    .saturating_add_micros(place.saturating_mul(micros));
+                (share(time), hour.short(time))
+            })
+            .collect();
+        Some(Self {
+            history,
+            // Whoever looks at how far it is from what is allowed sees both.
+            scale: nice(highest.max(allowed.min(highest * 4.0)).max(LEAST_SCALE)),
+            allowed,
+            places,
+            gaps: gaps(&bars, places),
+            bars,
+            ticks,
+            changes: changes(&history.marks, &hour, share),
+            hour,
+        })
+    }
+
+    /// What it shows, as a title.
+    pub(crate) fn title(&self) -> String {
+        let what = match &self.history.route {
+            Some(route) => format!("Share of requests of {} that differ", shown(route)),
+            None => "Share of requests that differ".to_owned(),
+        };
+        format!(
+            "{what}, in steps of {}",
+            length(self.history.bucket_seconds)
+        )
+    }
+
+    /// The same for somebody who does not see it.
+    pub(crate) fn description(&self) -> String {
+        let high = self.bars.iter().filter(|bar| bar.is_high).count() as u64;
+        let highest = self.bars.iter().max_by(|one, other| {
+            let rate = |bar: &Bar<'_>| bar.rate.unwrap_or(0.0);
+            rate(one).total_cmp(&rate(other))
+        });
+        let mut told = format!(
+            "{} with counts, in {} more than {} of the requests differ",
+            plural(self.bars.len() as u64, "step", "steps"),
+            grouped(high),
+            percent(self.allowed)
+        );
+        if let Some((bar, rate)) = highest.and_then(|bar| Some((bar, bar.rate?))) {
+            told.extend([format!(
+                "; the highest share is {} at {}",
+                percent(rate),
+                self.hour.told(bar.bucket.from)
+            )]);
+        }
+        let missing: usize = self.gaps.iter().map(|(_, count)| count).sum();
+        if missing > 0 {
+            told.extend([format!(
+                "; of {} nothing is recorded",
+                plural(missing as u64, "step", "steps")
+            )]);
+        }
+        told
+    }
+
+    /// A bucket in one line, visible.
+    pub(crate) fn line(&self, bar: &Bar<'_>) -> String {
+        let bucket = bar.bucket;
+        let rate = bar.rate.map_or_else(
+            || "nothing compared".to_owned(),
+            |rate| {
+                format!(
+                    "{} differ, {} of {}",
+                    percent(rate),
+                    grouped(bucket.differing),
+                    grouped(bucket.compared)
+                )
+            },
+        );
+        format!("{}: {rate}", self.hour.told(bucket.from))
+    }
+
+    /// When a bucket begins.
+    pub(crate) fn time(&self, bucket: &HistoryBucket) -> String {
+        self.hour.told(bucket.from)
+    }
+
+    /// Whether the buckets have latencies.
+    pub(crate) fn with_latency(&self) -> bool {
+        self.history.with_latency
+    }
+
+    /// The routes, the most differing first.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = &'a RouteHistory> {
+        self.history.routes.iter()
+    }
+
+    /// Since when a route differs by more than is allowed, in a cell.
+    pub(crate) fn since(&self, route: &RouteHistory) -> String {
+        let Some(onset) = &route.onset else {
+            return String::new();
+        };
+        match (onset.state, onset.from, onset.to) {
+            (OnsetState::Differs, Some(from), _) => format!("since {}", self.hour.told(from)),
+            (OnsetState::Differed, Some(from), Some(to)) => {
+                format!("from {} to {}", self.hour.told(from), self.hour.told(to))
+            }
+            (OnsetState::Open, Some(from), _) => {
+                format!("not proven, since {}", self.hour.told(from))
+            }
+            _ => "within what is allowed".to_owned(),
+        }
+    }
+}
+
+/// The next number above of which a person sees where the half is.
+fn nice(rate: f64) -> f64 {
+    let mut step = 1e-6;
+    while step < 1.0 {
+        for factor in [1.0, 2.0, 5.0] {
+            if rate <= step * factor * (1.0 + f64::EPSILON) {
+                return (step * factor).min(1.0);
+            }
+        }
+        step *= 10.0;
+    }
+    1.0
+}
+
+fn gaps(bars: &[Bar<'_>], places: usize) -> Vec<(usize, usize)> {
+    let mut gaps = Vec::new();
+    let mut next = 0;
+    for place in bars.iter().map(|bar| bar.place).chain([places]) {
+        if place > next {
+            gaps.push((next, place - next));
+        }
+        next = place + 1;
+    }
+    gaps
+}
+
+/// What changed, with what changed at the same time in one line.
+fn changes(marks: &[Mark], hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let mut last = None;
+    for mark in marks {
+        let told = about(mark);
+        if last == Some(mark.time)
+            && let Some(change) = changes.last_mut()
+        {
+            change.told.extend(["; ", &told]);
+            continue;
+        }
+        last = Some(mark.time);
+        changes.push(Change {
+            at: share(mark.time).clamp(0.0, 1.0),
+            number: changes.len() + 1,
+            time: hour.told(mark.time),
+            told,
+        });
+    }
+    changes
+}
+
+fn about(mark: &Mark) -> String {
+    let hash = |text: &str| shown(text.get(..HASH_DIGITS).unwrap_or(text));
+    match mark.kind {
+        MarkKind::LegacyVersion => {
+            format!("legacy {} → {}", version(&mark.from), version(&mark.to))
+        }
+        MarkKind::CandidateVersion => {
+            format!("candidate {} → {}", version(&mark.from), version(&mark.to))
+        }
+        MarkKind::Rules => format!("rules {} → {}", hash(&mark.from), hash(&mark.to)),
+        MarkKind::Configuration => MarkKind::Configuration.meaning().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::evidence::Window;
+
+    use super::*;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    fn history(buckets: &[(i64, u64, u64)], hours: i64) -> History {
+        let at = |hour: i64| Timestamp::from_micros((480_000 + hour) * HOUR);
+        let buckets = buckets
+            .iter()
+            .map(|(hour, differing, compared)| HistoryBucket {
+                from: at(*hour),
+                compared: *compared,
+                differing: *differing,
+                ..HistoryBucket::default()
+            });
+        let buckets = buckets.collect();
+        let mut history: History = serde_json::from_value(serde_json::json!({
+            "schema": "", "migration": "m", "legacy_version": null, "candidate_version": null, "route": null,
+            "window": null, "bucket_seconds": 3_600, "buckets": [], "without_excused": true, "with_latency": false,
+            "identities": [], "marks": [], "routes": [], "routes_left_out": 0, "groups": []
+        }))
+        .expect("a history");
+        history.window = Some(Window {
+            from: at(0),
+            to: at(hours),
+        });
+        history.buckets = buckets;
+        history
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_a_gap_and_no_bar_of_zero() {
+        let history = history(&[(1, 0, 10), (2, 5, 10), (4, 0, 0)], 6);
+        let view = ChartView::of(&history).expect("there is something");
+        assert_eq!(view.gaps, [(0, 1), (3, 1), (5, 1)]);
+        let rates: Vec<_> = view.bars.iter().map(|bar| (bar.place, bar.rate)).collect();
+        assert_eq!(rates, [(1, Some(0.0)), (2, Some(0.5)), (4, None)]);
+        assert!((view.scale - 0.5).abs() < 1e-9, "{}", view.scale);
+        assert!(
+            view.description()
+                .contains("of 3 steps nothing is recorded")
+        );
+        assert!(view.line(&view.bars[2]).ends_with("nothing compared"));
+    }
+
+    #[test]
+    fn scales_are_round_and_never_below_what_they_show() {
+        for (rate, expected) in [
+            (0.0, 1e-6),
+            (0.001, 0.001),
+            (0.0011, 0.002),
+            (0.3, 0.5),
+            (0.51, 1.0),
+            (1.0, 1.0),
+        ] {
+            let scale = nice(rate);
+            assert!((scale - expected).abs() < 1e-12, "{rate}: {scale}");
+        }
+    }
+
+    #[test]
+    fn changes_at_the_same_time_are_one_and_hostile_versions_are_visible() {
+        let mut history = history(&[(0, 0, 10)], 2);
+        let mark = |kind, from: &str, to: &str| Mark {
+            time: history.buckets[0].from,
+            kind,
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        history.marks = vec![
+            mark(MarkKind::CandidateVersion, "1", "\u{202e}<b>"),
+            mark(MarkKind::Rules, "0123456789ab", "ö"),
+        ];
+        let view = ChartView::of(&history).expect("there is something");
+        let [change] = &view.changes[..] else {
+            panic!("one change");
+        };
+        assert!(
+            change.told.contains("rules 01234567 → ö"),
+            "{}",
+            change.told
+        );
+        assert!(!change.told.contains('\u{202e}'), "{}", change.told);
+    }
+}

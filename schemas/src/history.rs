@@ -1,0 +1,252 @@
+//! How parity held over time: the tallies of a selection, added up in buckets of equal length.
+//!
+//! Unlike a report, a history is of all versions and rules that counted in its range, because it shows what changed when.
+//! Which of them counted in a bucket is told, so that a change can be marked. What is absent was not recorded: a bucket
+//! without tallies is in no list, and is not the same as one in which nothing was received.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::Window;
+use crate::recheck::ClassCounts;
+use crate::time::Timestamp;
+use crate::vocabulary::{UnknownWord, vocabulary};
+
+/// Name and version of the document.
+pub const HISTORY_SCHEMA: &str = "parity.history/v1";
+
+/// The history of a selection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct History {
+    /// [`HISTORY_SCHEMA`].
+    pub schema: String,
+    /// The name of the effort.
+    pub migration: String,
+    /// The only version of the legacy that was asked for; `None` for all.
+    pub legacy_version: Option<String>,
+    /// The only version of the candidate that was asked for; `None` for all.
+    pub candidate_version: Option<String>,
+    /// The only route that was asked for; `None` for all together.
+    pub route: Option<String>,
+    /// From the begin of the first bucket to the end of the last; `None` if nothing is recorded.
+    pub window: Option<Window>,
+    /// How long each bucket is. They begin at whole multiples of it, in UTC.
+    pub bucket_seconds: u64,
+    /// Buckets with tallies, in order. One that is absent has none: whether anything was received then is not known.
+    pub buckets: Vec<HistoryBucket>,
+    /// Since when the services differ; `None` until somebody has said what is allowed.
+    #[serde(default)]
+    pub onset: Option<Onset>,
+    /// Whether `differing` is without what is noise or known, as in a report; otherwise that counts, too.
+    pub without_excused: bool,
+    /// Whether the buckets have latencies. They are only read where few tallies are in the range.
+    pub with_latency: bool,
+    /// What counted, by when it first did.
+    pub identities: Vec<HistoryIdentity>,
+    /// What changed, in order.
+    pub marks: Vec<Mark>,
+    /// By route, the most differing first.
+    pub routes: Vec<RouteHistory>,
+    /// Routes that are not in `routes`, because it is full; they are in `buckets`.
+    pub routes_left_out: u64,
+    /// Of the groups that were asked for, in that order.
+    pub groups: Vec<GroupHistory>,
+}
+
+/// What began in one span of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryBucket {
+    /// When it begins.
+    pub from: Timestamp,
+    /// Request heads parsed.
+    pub received: u64,
+    /// What the gate counts: matches, mismatches, and the times that the candidate failed.
+    pub compared: u64,
+    /// What counts against the candidate: `mismatches` without those that are transient or `excused`, and
+    /// `candidate_failures`.
+    pub differing: u64,
+    /// All mismatches.
+    pub mismatches: u64,
+    /// Them by class; their sum is `mismatches`.
+    pub classes: ClassCounts,
+    /// Mismatches of noise or of known differences, which do not count.
+    pub excused: u64,
+    /// Times the candidate failed, or only its answer could not be compared.
+    pub candidate_failures: u64,
+    /// Clients that were there and did not get a whole answer.
+    pub clients_failed: u64,
+    /// Places in `identities` of those that counted.
+    pub identities: Vec<u32>,
+    /// The legacy's time to the head of the answer in µs, `p50` and `p99`; empty where it is not known.
+    pub legacy_head_us: BTreeMap<String, u64>,
+    /// The candidate's.
+    pub candidate_head_us: BTreeMap<String, u64>,
+}
+
+/// What tallies are evidence for, and when they began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryIdentity {
+    /// As recorded; may be empty.
+    pub legacy_version: String,
+    /// As recorded; may be empty.
+    pub candidate_version: String,
+    /// Hash of the rules.
+    pub rules_hash: String,
+    /// When the first of its intervals in the range began.
+    pub first: Timestamp,
+    /// When the last one began.
+    pub last: Timestamp,
+}
+
+vocabulary! {
+    /// What can change while a migration is under way.
+    MarkKind as "kind of change" {
+        /// Another legacy.
+        LegacyVersion = "legacy_version" => "another version of the legacy",
+        /// Another candidate.
+        CandidateVersion = "candidate_version" => "another version of the candidate",
+        /// Other rules.
+        Rules = "rules" => "other rules",
+        /// Sampling, limits or routes.
+        Configuration = "configuration" => "another part of the traffic is compared",
+    }
+}
+
+/// Something changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mark {
+    /// When the first interval began that it counts in.
+    pub time: Timestamp,
+    /// What.
+    pub kind: MarkKind,
+    /// What it was before, a version or a hash; empty for a configuration.
+    pub from: String,
+    /// What it is from then on.
+    pub to: String,
+}
+
+/// One route over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteHistory {
+    /// `METHOD /template`.
+    pub route: String,
+    /// In the whole range.
+    pub received: u64,
+    /// In the whole range.
+    pub compared: u64,
+    /// In the whole range.
+    pub differing: u64,
+    /// Since when it differs; `None` as for all routes.
+    #[serde(default)]
+    pub onset: Option<Onset>,
+    /// What was compared, for each bucket from `window.from` on, also for those without tallies.
+    pub compared_by_bucket: Vec<u64>,
+    /// What of it differs.
+    pub differing_by_bucket: Vec<u64>,
+}
+
+/// One group of differences over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupHistory {
+    /// Sixteen hex digits.
+    pub fingerprint: String,
+    /// `METHOD /template`; empty if it was not seen in the range.
+    pub route: String,
+    /// Mismatches with a finding of it, in the whole range.
+    pub count: u64,
+    /// When it was first seen in the range; `None` if it was not.
+    pub first_seen: Option<Timestamp>,
+    /// When it was last seen in the range.
+    pub last_seen: Option<Timestamp>,
+    /// Mismatches, for each bucket from `window.from` on.
+    pub count_by_bucket: Vec<u64>,
+}
+
+vocabulary! {
+    /// How the rate of differing requests stands to the allowed one, over time.
+    OnsetState as "state of parity over time" {
+        /// Never more than is allowed.
+        Holds = "holds" => "no stretch of time has a higher rate than is allowed",
+        /// It is too high, up to the end.
+        Differs = "differs" => "the rate is higher than is allowed, up to the end",
+        /// It was too high, and is not any more.
+        Differed = "differed" => "the rate was higher than is allowed, and is within it again",
+        /// Some buckets have a higher rate than is allowed, and too few requests to prove it.
+        Open = "open" => "some buckets have a higher rate than is allowed, which too few requests show to prove it",
+        /// Nothing was compared.
+        Nothing = "nothing" => "nothing was compared",
+    }
+}
+
+/// Since when the services differ by more than is allowed, as far as buckets tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Onset {
+    /// How it stands.
+    pub state: OnsetState,
+    /// The highest allowed share of differing requests.
+    pub allowed: f64,
+    /// The begin of the first bucket of the last stretch whose rate is higher; with `holds` and `nothing`, `None`.
+    pub from: Option<Timestamp>,
+    /// The end of its last such bucket.
+    pub to: Option<Timestamp>,
+    /// What that stretch has, from `from` to `to`.
+    pub stretch: Compared,
+    /// What was compared before it, in the range: as far back as the rate is not higher, and at the earliest from the begin.
+    pub before: Compared,
+    /// The end of the last bucket before it in which anything was compared. The change lies between that and the end of the
+    /// first bucket of the stretch; `None` if nothing was compared before, so that it may be older than the range.
+    pub after: Option<Timestamp>,
+}
+
+/// How many requests were compared, and differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compared {
+    /// Compared requests.
+    pub compared: u64,
+    /// Those of them that count against the candidate.
+    pub differing: u64,
+}
+
+impl Compared {
+    /// Together with others.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            compared: self.compared.saturating_add(other.compared),
+            differing: self.differing.saturating_add(other.differing),
+        }
+    }
+
+    /// differing / compared; 0 where nothing was compared.
+    pub fn rate(self) -> f64 {
+        self.differing as f64 / self.compared.max(1) as f64
+    }
+}
+
+impl History {
+    /// The place of a bucket in the lists that have all of them.
+    pub fn place(&self, bucket: &HistoryBucket) -> Option<usize> {
+        let micros = i64::try_from(self.bucket_seconds)
+            .ok()?
+            .checked_mul(1_000_000)?;
+        let from = self.window?.from;
+        let since = bucket.from.as_micros().checked_sub(from.as_micros())?;
+        usize::try_from(since.checked_div(micros)?).ok()
+    }
+
+    /// How many buckets the range has, with those that are absent.
+    pub fn places(&self) -> usize {
+        let Some(window) = self.window else {
+            return 0;
+        };
+        let micros =
+            i64::try_from(self.bucket_seconds.saturating_mul(1_000_000)).unwrap_or(i64::MAX);
+        let length = window
+            .to
+            .as_micros()
+            .saturating_sub(window.from.as_micros());
+        usize::try_from(length / micros.max(1)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,399 @@
+//! The rows of a history, added up by the server by bucket, route and identity.
+
+use std::collections::HashMap;
+
+use clickhouse::Row as ClickHouseRow;
+use parity_schemas::histogram::Histogram;
+use parity_schemas::history::History;
+use parity_schemas::record::MismatchClass;
+use parity_schemas::time::Timestamp;
+use serde::Deserialize;
+
+use super::replicas::{BY_ORIGIN, ORIGIN};
+use super::{ClickHouseReader, word};
+use crate::error::StoreError;
+use crate::read::history::cell::Cell;
+use crate::read::history::grid::{Asked, Grid};
+use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
+use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
+
+#[derive(ClickHouseRow, Deserialize)]
+struct RangeRow {
+    shard: u32,
+    server: String,
+    first_at: i64,
+    last_at: i64,
+    rows: u64,
+}
+
+#[derive(ClickHouseRow, Deserialize)]
+struct CountRow {
+    shard: u32,
+    server: String,
+    first_at: i64,
+    last_at: i64,
+    legacy: String,
+    candidate: String,
+    rules: String,
+    route_name: String,
+    tallies: u64,
+    received_sum: u64,
+    match_sum: u64,
+    mismatch_sum: u64,
+    not_compared_sum: HashMap<String, u64>,
+    clients_sum: HashMap<String, u64>,
+    classes_sum: HashMap<String, u64>,
+    extent: f64,
+}
+
+#[derive(ClickHouseRow, Deserialize)]
+struct TimesRow {
+    shard: u32,
+    server: String,
+    first_at: i64,
+    legacy_times: HashMap<u16, u64>,
+    candidate_times: HashMap<u16, u64>,
+    extent: f64,
+}
+
+#[derive(ClickHouseRow, Deserialize)]
+struct SetsRow {
+    shard: u32,
+    server: String,
+    first_at: i64,
+    route_name: String,
+    set_name: String,
+    counting: u64,
+    never: u64,
+}
+
+#[derive(ClickHouseRow, Deserialize)]
+struct GroupsRow {
+    shard: u32,
+    server: String,
+    first_at: i64,
+    route_name: String,
+    group_name: String,
+    counted: u64,
+    seen_first: i64,
+    seen_last: i64,
+}
+
+#[derive(ClickHouseRow, Deserialize)]
+struct TermsRow {
+    began_at: i64,
+    coverage_text: String,
+}
+
+/// When a bucket began, as a number that is the same for all of its intervals.
+const BUCKET: &str = "intDiv(toUnixTimestamp64Micro(t.interval_start) - ?, ?)";
+const BEGAN: &str = "toUnixTimestamp64Micro(t.interval_start)";
+
+impl ClickHouseReader {
+    pub(super) fn read_history(
+        &self,
+        filter: &HistoryFilter,
+        now: Timestamp,
+    ) -> Result<History, StoreError> {
+        let asked = Asked {
+            since: filter.selection.since,
+            until: filter.until,
+        };
+        let limits = asked.limits(now);
+        let Some(range) = self.range(filter, limits)? else {
+            return Ok(nothing(filter));
+        };
+        let grid = Grid::of(asked, range, now);
+        let window = grid.window();
+        let (from, to) = (
+            window.from.as_micros().max(limits.0),
+            window.to.as_micros().min(limits.1),
+        );
+        let asking = Asking {
+            filter,
+            from,
+            to,
+            base: window.from.as_micros(),
+            micros: grid.micros,
+        };
+        // Sets and groups before tallies, as for a report: so no more is excused than was counted.
+        let sets = self.sets(&asking)?;
+        let groups = self.groups(&asking)?;
+        let mut sums = HistorySums::new(grid, filter);
+        self.counts(&asking, &mut sums)?;
+        if sums.has_room_for_latencies() {
+            self.latencies(&asking, &mut sums)?;
+        }
+        for set in &sets {
+            sums.excuse(&SetRow {
+                begins: set.first_at,
+                route: &set.route_name,
+                set_id: &set.set_name,
+                counting: set.counting,
+                never_asked: set.never,
+            });
+        }
+        for group in &groups {
+            sums.add_group(&GroupRow {
+                begins: group.first_at,
+                route: &group.route_name,
+                fingerprint: &group.group_name,
+                count: group.counted,
+                first_seen: Timestamp::from_micros(group.seen_first),
+                last_seen: Timestamp::from_micros(group.seen_last),
+            })?;
+        }
+        let terms = self.terms_before(filter, to)?;
+        Ok(sums.into_history(filter, &terms))
+    }
+
+    /// When the first and the last interval began.
+    fn range(
+        &self,
+        filter: &HistoryFilter,
+        (from, to): (i64, i64),
+    ) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+        let asking = Asking {
+            filter,
+            from,
+            to,
+            base: 0,
+            micros: 1,
+        };
+        let select = format!(
+            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, max({BEGAN}) AS last_at, count() AS rows FROM tallies AS t"
+        );
+        let question = asking.of(self, &select, false, &format!("GROUP BY {BY_ORIGIN}"));
+        let mut range: Option<(i64, i64)> = None;
+        for row in self.ask::<RangeRow>(question)? {
+            self.came_from(row.shard, row.server)?;
+            if row.rows > 0 {
+                let (first, last) = range.unwrap_or((row.first_at, row.last_at));
+                range = Some((first.min(row.first_at), last.max(row.last_at)));
+            }
+        }
+        let time = Timestamp::from_micros;
+        Ok(range.map(|(first, last)| (time(first), time(last))))
+    }
+
+    fn counts(&self, asking: &Asking<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
+        let of_map = |column: &str| {
+            format!("arraySum(arrayMap(count -> toFloat64(count), mapValues(t.{column})))")
+        };
+        let select = format!(
+            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, max({BEGAN}) AS last_at, toString(t.legacy_version) AS legacy, \
+             toString(t.candidate_version) AS candidate, toString(t.rules_hash) AS rules, toString(t.route) AS route_name, \
+             count() AS tallies, sum(t.received) AS received_sum, sum(t.match) AS match_sum, sum(t.mismatch) AS mismatch_sum, \
+             sumMap(t.not_compared) AS not_compared_sum, sumMap(t.clients) AS clients_sum, sumMap(t.classes) AS classes_sum, \
+             sum(toFloat64(t.received) + toFloat64(t.match) + toFloat64(t.mismatch) + {} + {} + {}) AS extent \
+             FROM tallies AS t FINAL",
+            of_map("not_compared"),
+            of_map("clients"),
+            of_map("classes")
+        );
+        let tail = format!(
+            "GROUP BY {BUCKET}, t.legacy_version, t.candidate_version, t.rules_hash, t.route, {BY_ORIGIN}"
+        );
+        let question = asking.of(self, &select, true, &tail);
+        self.each(asking.buckets(question), |row: CountRow| {
+            self.came_from(row.shard, row.server)?;
+            let counted = [row.received_sum, row.match_sum, row.mismatch_sum];
+            let mut cell = Cell::of(row.tallies, counted);
+            for (reason, count) in &row.not_compared_sum {
+                cell.add_reason(word("tallies", "not_compared", reason)?, *count);
+            }
+            for (outcome, count) in &row.clients_sum {
+                cell.add_client(word("tallies", "clients", outcome)?, *count);
+            }
+            for (class, count) in &row.classes_sum {
+                cell.add_class(word("tallies", "classes", class)?, *count);
+            }
+            let counted = Row {
+                first: row.first_at,
+                last: row.last_at,
+                identity: [&row.legacy, &row.candidate, &row.rules],
+                route: &row.route_name,
+                counts: cell,
+            };
+            sums.add(&counted, row.extent as u64)
+        })
+    }
+
+    fn latencies(&self, asking: &Asking<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
+        let of = |column: &str| {
+            format!("arraySum(arrayMap(count -> toFloat64(count), mapValues(t.{column})))")
+        };
+        let select = format!(
+            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, sumMap(t.legacy_head_latency) AS legacy_times, \
+             sumMap(t.candidate_head_latency) AS candidate_times, sum({} + {}) AS extent FROM tallies AS t FINAL",
+            of("legacy_head_latency"),
+            of("candidate_head_latency")
+        );
+        let tail = format!("GROUP BY {BUCKET}, {BY_ORIGIN}");
+        let question = asking.of(self, &select, true, &tail);
+        self.each(asking.buckets(question), |row: TimesRow| {
+            self.came_from(row.shard, row.server)?;
+            let times = [row.legacy_times, row.candidate_times];
+            let times = times.map(|times| Histogram(times.into_iter().collect()));
+            sums.add_latencies(row.first_at, &times, row.extent as u64)
+        })
+    }
+
+    fn sets(&self, asking: &Asking<'_>) -> Result<Vec<SetsRow>, StoreError> {
+        let excused = asking.filter.excused_ids();
+        if excused.is_empty() {
+            return Ok(Vec::new());
+        }
+        let select = format!(
+            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, toString(t.route) AS route_name, toString(t.set_id) AS set_name, \
+             toUInt64(sum(arraySum(mapValues(t.classes)) - t.classes['{}'])) AS counting, sum(t.never_asked) AS never \
+             FROM set_tallies AS t FINAL",
+            MismatchClass::Transient
+        );
+        let tail = format!("AND t.set_id IN ? GROUP BY {BUCKET}, t.route, t.set_id, {BY_ORIGIN}");
+        let question = asking.of(self, &select, true, &tail).bind(excused);
+        self.of_servers(asking.buckets(question), |row: &mut SetsRow| {
+            (row.shard, std::mem::take(&mut row.server))
+        })
+    }
+
+    fn groups(&self, asking: &Asking<'_>) -> Result<Vec<GroupsRow>, StoreError> {
+        let names: Vec<&String> = asking.filter.fingerprints.iter().take(MAX_GROUPS).collect();
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let select = format!(
+            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, toString(t.route) AS route_name, t.fingerprint AS group_name, \
+             sum(t.count) AS counted, min(toUnixTimestamp64Micro(t.first_seen)) AS seen_first, \
+             max(toUnixTimestamp64Micro(t.last_seen)) AS seen_last FROM group_tallies AS t FINAL"
+        );
+        let tail = format!(
+            "AND t.fingerprint IN ? GROUP BY {BUCKET}, t.route, t.fingerprint, {BY_ORIGIN}"
+        );
+        let question = asking.of(self, &select, true, &tail).bind(names);
+        self.of_servers(asking.buckets(question), |row: &mut GroupsRow| {
+            (row.shard, std::mem::take(&mut row.server))
+        })
+    }
+
+    /// All rows of a query, each checked for where it came from.
+    fn of_servers<T>(
+        &self,
+        question: clickhouse::query::Query,
+        origin: impl Fn(&mut T) -> (u32, String),
+    ) -> Result<Vec<T>, StoreError>
+    where
+        T: clickhouse::RowOwned + clickhouse::RowRead,
+    {
+        let mut rows = Vec::new();
+        self.each(question, |mut row: T| {
+            let (shard, server) = origin(&mut row);
+            self.came_from(shard, server)?;
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// The latest terms that began before `to`, the earliest first.
+    fn terms_before(&self, filter: &HistoryFilter, to: i64) -> Result<Vec<Termed>, StoreError> {
+        let asking = Asking {
+            filter,
+            from: 0,
+            to,
+            base: 0,
+            micros: 1,
+        };
+        let sql = format!(
+            "SELECT toUnixTimestamp64Micro(t.time) AS began_at, t.coverage AS coverage_text FROM terms AS t FINAL \
+             WHERE t.migration = ?{} AND t.time < {} ORDER BY began_at DESC, toString(t.id) DESC LIMIT {MAX_TERMS}",
+            asking.versions(),
+            time(to)
+        );
+        let question = self.server.client().query(&sql);
+        let rows = self.ask::<TermsRow>(asking.bound(question))?;
+        let terms = rows.into_iter().rev().map(|row| {
+            let coverage = serde_json::from_str(&row.coverage_text);
+            Ok(Termed {
+                time: Timestamp::from_micros(row.began_at),
+                coverage: coverage
+                    .map_err(|_| StoreError::value("terms", "coverage", &row.coverage_text))?,
+            })
+        });
+        terms.collect()
+    }
+}
+
+fn time(micros: i64) -> String {
+    // What the column can hold: 1900 to 2299. Beyond that the server would wrap around.
+    const HELD: std::ops::RangeInclusive<i64> = -2_208_988_800_000_000..=10_413_791_999_000_000;
+    let micros = micros.clamp(*HELD.start(), *HELD.end());
+    format!("fromUnixTimestamp64Micro(toInt64({micros}), 'UTC')")
+}
+
+/// What is selected, and how it is cut into buckets.
+struct Asking<'a> {
+    filter: &'a HistoryFilter,
+    from: i64,
+    to: i64,
+    base: i64,
+    micros: i64,
+}
+
+impl Asking<'_> {
+    fn versions(&self) -> String {
+        let selection = &self.filter.selection;
+        let mut sql = String::new();
+        if selection.legacy_version.is_some() {
+            sql.push_str(" AND t.legacy_version = ?");
+        }
+        if selection.candidate_version.is_some() {
+            sql.push_str(" AND t.candidate_version = ?");
+        }
+        sql
+    }
+
+    /// With the values of [`Asking::versions`] behind the migration.
+    fn bound(&self, question: clickhouse::query::Query) -> clickhouse::query::Query {
+        let selection = &self.filter.selection;
+        let mut question = question.bind(selection.migration());
+        let versions = [&selection.legacy_version, &selection.candidate_version];
+        for version in versions.into_iter().flatten() {
+            question = question.bind(version);
+        }
+        question
+    }
+
+    /// A query; `tail` follows its conditions. `of_route` if only the asked route counts: the range is that of all.
+    fn of(
+        &self,
+        reader: &ClickHouseReader,
+        select: &str,
+        of_route: bool,
+        tail: &str,
+    ) -> clickhouse::query::Query {
+        let route = self.filter.route.as_ref().filter(|_| of_route);
+        let sql = format!(
+            "{select} WHERE t.migration = ?{} AND t.interval_start >= {} AND t.interval_start < {}{} {tail} \
+             SETTINGS do_not_merge_across_partitions_select_final = 1",
+            self.versions(),
+            time(self.from),
+            time(self.to),
+            if route.is_some() {
+                " AND t.route = ?"
+            } else {
+                ""
+            }
+        );
+        let question = self.bound(reader.server.client().query(&sql));
+        match route {
+            Some(route) => question.bind(route),
+            None => question,
+        }
+    }
+
+    /// Binds the values of [`BUCKET`].
+    fn buckets(&self, question: clickhouse::query::Query) -> clickhouse::query::Query {
+        question.bind(self.base).bind(self.micros)
+    }
+}

@@ -1,0 +1,66 @@
+//! How parity held over time: tallies of all versions and rules, added up in buckets.
+//!
+//! Stores fetch rows, and here is decided which bucket they belong to and what they add up to ([`sums`], [`marks`]), so
+//! that a history is the same on every store. It counts what tallies count and nothing else: it proves nothing, and no
+//! decision is made from it.
+//!
+//! What is noise or known does not count in a report, which knows it from all of its evidence. Who has a report names the
+//! sets of groups that are excused ([`ExcusedSet`]), and the history is without them, in earlier buckets, too.
+
+pub(super) mod cell;
+pub(super) mod grid;
+mod marks;
+pub(super) mod sums;
+
+use parity_schemas::tally::set_id;
+use parity_schemas::time::Timestamp;
+
+pub(super) use self::marks::Termed;
+use super::Selection;
+
+/// Groups of one query: those of a long page.
+pub const MAX_GROUPS: usize = 200;
+/// Sets of groups that are excused in one query, the most frequent first. The rest counts.
+pub const MAX_EXCUSED: usize = 1_000;
+/// Routes that are listed one by one.
+pub const MAX_ROUTES: usize = 100;
+/// Tallies whose latencies are read: two hours of a hundred routes, or ten days of one. Each has four times the size of all
+/// its counts, so more of them would take longer than all the rest.
+pub(super) const MAX_LATENCIES: u64 = 20_000;
+/// The latest terms that are looked at for a change of the configuration.
+pub(super) const MAX_TERMS: usize = 500;
+
+/// Selects a history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryFilter {
+    /// Which tallies. Those of all versions and rules that it does not exclude; nothing is left out or carried.
+    pub selection: Selection,
+    /// Only intervals that begin before this time.
+    pub until: Option<Timestamp>,
+    /// Only of this route.
+    pub route: Option<String>,
+    /// The groups that are counted one by one, [`MAX_GROUPS`] at most.
+    pub fingerprints: Vec<String>,
+    /// What does not count. `None` if that is not known: then all counts.
+    pub excused: Option<Vec<ExcusedSet>>,
+}
+
+/// Mismatches that have exactly these groups do not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExcusedSet {
+    /// `METHOD /template`.
+    pub route: String,
+    /// The groups, sorted.
+    pub fingerprints: Vec<String>,
+    /// Also those of them about which the configuration never asks again.
+    pub with_never_asked: bool,
+}
+
+impl HistoryFilter {
+    /// The ids of the sets that are excused.
+    pub(super) fn excused_ids(&self) -> Vec<String> {
+        let sets = self.excused.iter().flatten().take(MAX_EXCUSED);
+        sets.map(|set| set_id(set.fingerprints.iter().map(String::as_str)))
+            .collect()
+    }
+}

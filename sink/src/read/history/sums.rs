@@ -1,0 +1,397 @@
+//! What the rows of a history add up to.
+//!
+//! Memory grows with routes, buckets and the groups that were asked for, not with the number of tallies.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use parity_schemas::extent::MOST_COUNTED;
+use parity_schemas::histogram::Histogram;
+use parity_schemas::history::{
+    GroupHistory, HISTORY_SCHEMA, History, HistoryBucket, HistoryIdentity, RouteHistory,
+};
+use parity_schemas::record::RecordType;
+use parity_schemas::time::Timestamp;
+
+use super::cell::Cell;
+use super::grid::Grid;
+use super::marks::{self, Termed};
+use super::{HistoryFilter, MAX_GROUPS, MAX_LATENCIES, MAX_ROUTES};
+use crate::error::StoreError;
+
+/// The quantiles of a bucket.
+const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
+
+/// A row: the counts of one identity and route, of one tally or of several in one bucket.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::read) struct Row<'a> {
+    /// When its first interval began.
+    pub(in crate::read) first: i64,
+    /// When its last one began.
+    pub(in crate::read) last: i64,
+    /// Versions of legacy and candidate, and the hash of the rules.
+    pub(in crate::read) identity: [&'a str; 3],
+    /// `METHOD /template`.
+    pub(in crate::read) route: &'a str,
+    pub(in crate::read) counts: Cell,
+}
+
+/// Mismatches of one set of groups in one bucket.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::read) struct SetRow<'a> {
+    /// When one of its intervals began.
+    pub(in crate::read) begins: i64,
+    pub(in crate::read) route: &'a str,
+    pub(in crate::read) set_id: &'a str,
+    /// Those that count by their class.
+    pub(in crate::read) counting: u64,
+    /// Those about which is never asked again.
+    pub(in crate::read) never_asked: u64,
+}
+
+/// One group in one bucket.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::read) struct GroupRow<'a> {
+    /// When one of its intervals began.
+    pub(in crate::read) begins: i64,
+    pub(in crate::read) route: &'a str,
+    pub(in crate::read) fingerprint: &'a str,
+    pub(in crate::read) count: u64,
+    pub(in crate::read) first_seen: Timestamp,
+    pub(in crate::read) last_seen: Timestamp,
+}
+
+/// Cells of one route by bucket.
+type Cells = BTreeMap<u32, Cell>;
+
+/// Sums of rows.
+pub(in crate::read) struct HistorySums {
+    grid: Grid,
+    identities: Vec<[String; 3]>,
+    /// The one of the row before: rows mostly come in order.
+    identity: usize,
+    /// When the first and the last interval of each identity began, by bucket.
+    pub(super) began: BTreeMap<(u32, u32), (i64, i64)>,
+    /// Which of the cells each route has.
+    routes: HashMap<String, usize>,
+    cells: Vec<Cells>,
+    latencies: BTreeMap<u32, [Histogram; 2]>,
+    groups: HashMap<String, GroupHistory>,
+    /// Whether never asked ones of it are excused, too, by set and route.
+    excused: HashMap<String, HashMap<String, bool>>,
+    /// All that was counted, so that no sum overflows.
+    charged: u64,
+    tallies: u64,
+}
+
+impl HistorySums {
+    pub(in crate::read) fn new(grid: Grid, filter: &HistoryFilter) -> Self {
+        let mut excused: HashMap<String, HashMap<String, bool>> = HashMap::new();
+        for (set, id) in filter.excused.iter().flatten().zip(filter.excused_ids()) {
+            let routes = excused.entry(id).or_default();
+            routes.insert(set.route.clone(), set.with_never_asked);
+        }
+        Self {
+            grid,
+            identities: Vec::new(),
+            identity: 0,
+            began: BTreeMap::new(),
+            routes: HashMap::new(),
+            cells: Vec::new(),
+            latencies: BTreeMap::new(),
+            groups: HashMap::new(),
+            excused,
+            charged: 0,
+            tallies: 0,
+        }
+    }
+
+    /// Adds a row of tallies. `extent` is what it counts altogether, if a store has added it up and it may have overflown.
+    pub(in crate::read) fn add(&mut self, row: &Row<'_>, extent: u64) -> Result<(), StoreError> {
+        let Some(place) = self.grid.place(row.first) else {
+            return Ok(());
+        };
+        self.charge(
+            RecordType::Tally,
+            row.route,
+            extent.max(row.counts.extent()),
+        )?;
+        let mut counts = row.counts;
+        counts.complete();
+        self.tallies += counts.tallies;
+        let identity = self.identity_of(row.identity);
+        let began = self.began.entry((place, identity));
+        let (first, last) = began.or_insert((row.first, row.last));
+        *first = row.first.min(*first);
+        *last = row.last.max(*last);
+        self.cell(row.route, place).add(&counts);
+        Ok(())
+    }
+
+    fn charge(&mut self, table: RecordType, route: &str, extent: u64) -> Result<(), StoreError> {
+        self.charged = self.charged.saturating_add(extent);
+        if self.charged < MOST_COUNTED {
+            return Ok(());
+        }
+        Err(StoreError::Impossible {
+            table: table.table(),
+            row: route.to_owned(),
+        })
+    }
+
+    fn identity_of(&mut self, identity: [&str; 3]) -> u32 {
+        if self
+            .identities
+            .get(self.identity)
+            .is_none_or(|known| *known != identity)
+        {
+            let known = self.identities.iter().position(|known| *known == identity);
+            self.identity = known.unwrap_or(self.identities.len());
+            if known.is_none() {
+                self.identities.push(identity.map(str::to_owned));
+            }
+        }
+        u32::try_from(self.identity).unwrap_or(u32::MAX)
+    }
+
+    fn cell(&mut self, route: &str, place: u32) -> &mut Cell {
+        let cells = if let Some(number) = self.routes.get(route) {
+            *number
+        } else {
+            self.routes.insert(route.to_owned(), self.cells.len());
+            self.cells.push(Cells::new());
+            self.cells.len() - 1
+        };
+        self.cells[cells].entry(place).or_default()
+    }
+
+    /// Whether latencies are to be read.
+    pub(in crate::read) const fn has_room_for_latencies(&self) -> bool {
+        self.tallies <= MAX_LATENCIES
+    }
+
+    /// Adds times to the first byte of an interval that began then. `extent` as in [`HistorySums::add`].
+    pub(in crate::read) fn add_latencies(
+        &mut self,
+        begins: i64,
+        times: &[Histogram; 2],
+        extent: u64,
+    ) -> Result<(), StoreError> {
+        let Some(place) = self.grid.place(begins) else {
+            return Ok(());
+        };
+        let counts = times.iter().flat_map(|times| times.0.values());
+        let counted = counts.fold(0, |sum: u64, count| sum.saturating_add(*count));
+        self.charge(RecordType::Tally, "all routes", extent.max(counted))?;
+        let sums = self.latencies.entry(place).or_default();
+        for (sum, times) in sums.iter_mut().zip(times) {
+            sum.merge(times);
+        }
+        Ok(())
+    }
+
+    /// Takes out mismatches that are excused. To be called behind all rows of tallies.
+    pub(in crate::read) fn excuse(&mut self, row: &SetRow<'_>) {
+        let routes = self.excused.get(row.set_id);
+        let Some(with_never_asked) = routes.and_then(|routes| routes.get(row.route)).copied()
+        else {
+            return;
+        };
+        let never = if with_never_asked { 0 } else { row.never_asked };
+        let excused = row.counting.saturating_sub(never);
+        let place = self.grid.place(row.begins);
+        let cells = self.routes.get(row.route);
+        let cells = cells.and_then(|number| self.cells.get_mut(*number));
+        // Sets may have arrived whose tally has not.
+        if let (Some(place), Some(cells)) = (place, cells)
+            && let Some(cell) = cells.get_mut(&place)
+        {
+            cell.excuse(excused);
+        }
+    }
+
+    /// Adds what was counted of a group.
+    pub(in crate::read) fn add_group(&mut self, row: &GroupRow<'_>) -> Result<(), StoreError> {
+        let Some(place) = self.grid.place(row.begins) else {
+            return Ok(());
+        };
+        self.charge(RecordType::GroupTally, row.route, row.count)?;
+        let places = usize::try_from(self.grid.count).unwrap_or(0);
+        let group = self.groups.entry(row.fingerprint.to_owned()).or_default();
+        row.route.clone_into(&mut group.route);
+        group.count += row.count;
+        let earlier = |seen: Timestamp| seen.min(row.first_seen);
+        group.first_seen = Some(group.first_seen.map_or(row.first_seen, earlier));
+        group.last_seen = group.last_seen.max(Some(row.last_seen));
+        group.count_by_bucket.resize(places, 0);
+        if let Some(count) = group.count_by_bucket.get_mut(place as usize) {
+            *count += row.count;
+        }
+        Ok(())
+    }
+
+    /// The history, with what is known of the terms, the earliest first.
+    pub(in crate::read) fn into_history(self, filter: &HistoryFilter, terms: &[Termed]) -> History {
+        let mut history = nothing(filter);
+        history.with_latency = self.has_room_for_latencies();
+        let window = self.grid.window();
+        history.window = Some(window);
+        history.bucket_seconds = u64::try_from(self.grid.micros / 1_000_000).unwrap_or(0);
+        let (identities, numbers) = self.identities_in_order();
+        history.marks = marks::of(&self.identities, &self.began);
+        history.marks.extend(marks::of_terms(terms, window));
+        history
+            .marks
+            .sort_by_key(|mark| (mark.time, mark.kind as usize));
+        let mut all: Cells = BTreeMap::new();
+        for (place, cell) in self.cells.iter().flatten() {
+            all.entry(*place).or_default().add(cell);
+        }
+        let mut latencies = self.latencies;
+        for (place, cell) in &all {
+            let [legacy, candidate] = latencies.remove(place).unwrap_or_default();
+            let of = (*place, 0)..=(*place, u32::MAX);
+            let mut counted: Vec<u32> = self
+                .began
+                .range(of)
+                .filter_map(|((_, identity), _)| numbers.get(*identity as usize).copied())
+                .collect();
+            counted.sort_unstable();
+            history.buckets.push(HistoryBucket {
+                from: self.grid.begin(i64::from(*place)),
+                received: cell.received,
+                compared: cell.compared(),
+                differing: cell.differing(),
+                mismatches: cell.mismatch,
+                classes: cell.classes(),
+                excused: cell.excused,
+                candidate_failures: cell.candidate_failures,
+                clients_failed: cell.clients_failed,
+                identities: counted,
+                legacy_head_us: quantiles(&legacy),
+                candidate_head_us: quantiles(&candidate),
+            });
+        }
+        history.identities = identities;
+        let places = usize::try_from(self.grid.count).unwrap_or(0);
+        let mut routes: Vec<RouteHistory> = self
+            .routes
+            .into_iter()
+            .map(|(route, number)| of_route(route, &self.cells[number], places))
+            .collect();
+        routes.sort_by(|one, other| {
+            let weight = |route: &RouteHistory| (route.differing, route.compared, route.received);
+            weight(other)
+                .cmp(&weight(one))
+                .then_with(|| one.route.cmp(&other.route))
+        });
+        history.routes_left_out = routes.len().saturating_sub(MAX_ROUTES) as u64;
+        routes.truncate(MAX_ROUTES);
+        history.routes = routes;
+        history.groups = of_groups(self.groups, &filter.fingerprints, places);
+        history
+    }
+
+    /// The identities by when they first counted, and which number each has there.
+    fn identities_in_order(&self) -> (Vec<HistoryIdentity>, Vec<u32>) {
+        let mut times: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        for ((_, identity), (first, last)) in &self.began {
+            let (from, to) = times.entry(*identity).or_insert((*first, *last));
+            *from = (*from).min(*first);
+            *to = (*to).max(*last);
+        }
+        let mut order: Vec<(u32, (i64, i64))> = times.into_iter().collect();
+        order.sort_by_key(|(number, (first, _))| (*first, *number));
+        let mut numbers = vec![0; self.identities.len()];
+        let mut identities = Vec::with_capacity(order.len());
+        for (number, (first, last)) in order {
+            let Some(identity) = self.identities.get(number as usize) else {
+                continue;
+            };
+            if let Some(place) = numbers.get_mut(number as usize) {
+                *place = u32::try_from(identities.len()).unwrap_or(u32::MAX);
+            }
+            let [legacy_version, candidate_version, rules_hash] = identity.clone();
+            identities.push(HistoryIdentity {
+                legacy_version,
+                candidate_version,
+                rules_hash,
+                first: Timestamp::from_micros(first),
+                last: Timestamp::from_micros(last),
+            });
+        }
+        (identities, numbers)
+    }
+}
+
+/// The history of a selection that has nothing.
+pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
+    let selection = &filter.selection;
+    History {
+        schema: HISTORY_SCHEMA.to_owned(),
+        migration: selection.migration().to_owned(),
+        legacy_version: selection.legacy_version.clone(),
+        candidate_version: selection.candidate_version.clone(),
+        route: filter.route.clone(),
+        window: None,
+        bucket_seconds: 0,
+        buckets: Vec::new(),
+        onset: None,
+        without_excused: filter.excused.is_some(),
+        with_latency: false,
+        identities: Vec::new(),
+        marks: Vec::new(),
+        routes: Vec::new(),
+        routes_left_out: 0,
+        groups: of_groups(HashMap::new(), &filter.fingerprints, 0),
+    }
+}
+
+fn of_route(route: String, cells: &Cells, places: usize) -> RouteHistory {
+    let mut all = Cell::default();
+    let mut compared = vec![0; places];
+    let mut differing = vec![0; places];
+    for (place, cell) in cells {
+        all.add(cell);
+        let at = *place as usize;
+        if let (Some(compared), Some(differing)) = (compared.get_mut(at), differing.get_mut(at)) {
+            *compared = cell.compared();
+            *differing = cell.differing();
+        }
+    }
+    RouteHistory {
+        route,
+        received: all.received,
+        compared: all.compared(),
+        differing: all.differing(),
+        onset: None,
+        compared_by_bucket: compared,
+        differing_by_bucket: differing,
+    }
+}
+
+/// The groups that were asked for, each once, also those that were not seen.
+fn of_groups(
+    mut found: HashMap<String, GroupHistory>,
+    asked: &[String],
+    places: usize,
+) -> Vec<GroupHistory> {
+    let mut told = HashSet::new();
+    let asked = asked.iter().take(MAX_GROUPS);
+    asked
+        .filter(|name| told.insert(name.as_str()))
+        .map(|name| {
+            let mut group = found.remove(name).unwrap_or_default();
+            name.clone_into(&mut group.fingerprint);
+            group.count_by_bucket.resize(places, 0);
+            group
+        })
+        .collect()
+}
+
+fn quantiles(times: &Histogram) -> BTreeMap<String, u64> {
+    let found = QUANTILES.iter().filter_map(|(name, q)| {
+        let time = times.quantile(*q)?;
+        Some(((*name).to_owned(), time))
+    });
+    found.collect()
+}
