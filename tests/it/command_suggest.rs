@@ -84,7 +84,7 @@ fn suggested_rules_leave_what_is_wrong_and_nothing_else() {
     place.write("new.toml", &text);
     let check = place.run(&["config", "check", "--config", "new.toml"]);
     assert_eq!(check.code, 0, "{}", check.stderr);
-    place.write("parity.toml", &all_accepted(&text));
+    place.write("parity.toml", all_accepted(&text));
     let check = place.run(&["config", "check"]);
     assert_eq!(check.code, 0, "{}", check.stderr);
     let left = recorded(&place, &["--candidate-version", "2"]);
@@ -254,7 +254,7 @@ fn other_names_become_rules_by_which_a_wrong_value_is_still_found() {
         "{report}"
     );
     let text = place.run(&["rules", "suggest"]).stdout;
-    place.write("parity.toml", &all_accepted(&text));
+    place.write("parity.toml", all_accepted(&text));
     let check = place.run(&["config", "check"]);
     assert_eq!(check.code, 0, "{}", check.stderr);
     let equal = recorded_names(&place, &renaming("customer", "order_id", false), "2");
@@ -515,7 +515,7 @@ fn a_fault_that_is_near_like_the_noise_is_never_suggested_away() {
     let hidden = "# would hide: nothing else differs on GET /cents/{id}, so if this is a fault, it would look right";
     // Its faults are another group.
     assert!(!text.contains(hidden), "{text}");
-    place.write("parity.toml", &all_accepted(&text));
+    place.write("parity.toml", all_accepted(&text));
     assert_eq!(place.run(&["config", "check"]).code, 0);
     let left = record("2");
     for (route, fault) in NOISY.iter().zip(FAULTS) {
@@ -532,46 +532,47 @@ fn a_fault_that_is_near_like_the_noise_is_never_suggested_away() {
     assert_eq!(gate.code, 1, "{}", gate.stdout);
 }
 
-/// Euros of which the candidate makes cents, and a route whose only difference is a fault: the sum is cut and not rounded.
+/// Euros of which the candidate makes cents, with times in UTC; and sums, which it cuts and does not round.
+fn prices(is_new: bool, is_wrong: bool) -> Service {
+    Service::start(move |request| {
+        let last = request.target.rsplit('/').next();
+        let number: u64 = last.and_then(|text| text.parse().ok()).unwrap_or(0);
+        let is_sum = request.target.starts_with("/sums");
+        let value = match (is_sum, is_new) {
+            (true, false) => format!("{number}.4567"),
+            (true, true) => format!("{number}.45"),
+            (false, false) => format!("{number}.25"),
+            (false, true) if is_wrong => format!("{number}26"),
+            (false, true) => format!("{number}25"),
+        };
+        let time = if is_new {
+            "08:00:00Z"
+        } else {
+            "10:00:00+02:00"
+        };
+        let more = if is_sum {
+            String::new()
+        } else {
+            format!(",\"at\":\"2026-01-01T{time}\"")
+        };
+        Answer::json(format!("{{\"value\":{value}{more}}}"))
+    })
+}
+
 #[test]
 fn a_fault_that_is_all_that_differs_on_a_route_is_no_rule_before_somebody_decides() {
     let place = Place::new();
-    let service = |is_new: bool, is_wrong: bool| {
-        Service::start(move |request| {
-            let number: u64 = request
-                .target
-                .rsplit('/')
-                .next()
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(0);
-            let value = match (request.target.starts_with("/sums"), is_new) {
-                (true, false) => format!("{number}.4567"),
-                (true, true) => format!("{number}.45"),
-                (false, false) => format!("{number}.25"),
-                (false, true) if is_wrong => format!("{number}26"),
-                (false, true) => format!("{number}25"),
-            };
-            let offset = if is_new {
-                "08:00:00Z"
-            } else {
-                "10:00:00+02:00"
-            };
-            let more = match request.target.starts_with("/sums") {
-                true => String::new(),
-                false => format!(",\"at\":\"2026-01-01T{offset}\""),
-            };
-            Answer::json(format!("{{\"value\":{value}{more}}}"))
-        })
-    };
+    // Of each version another number, so that none is taken for the one before.
     let record = |version: &str, is_wrong: bool| {
-        let (legacy, candidate) = (service(false, false), service(true, is_wrong));
+        let each = 4 + version.parse::<u64>().expect("a number");
+        let (legacy, candidate) = (prices(false, false), prices(true, is_wrong));
         let version = ["--candidate-version", version];
         let mirror = place.mirror(&legacy.url(), &candidate.url(), &version);
-        for number in 10..14 {
+        for number in 10..10 + each {
             mirror.get(&format!("/sums/{number}"));
             mirror.get(&format!("/prices/{number}"));
         }
-        let groups = mirror.settled(8).groups();
+        let groups = mirror.settled(2 * each).groups();
         mirror.stop();
         groups
     };

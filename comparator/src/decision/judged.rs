@@ -57,7 +57,10 @@ pub(super) fn judge_all<'a>(
     let tested = shares::Tested {
         routes,
         in_all: routes + unserved.count(),
-        required: candidates.iter().filter(|route| route.required).count(),
+        required: candidates
+            .iter()
+            .filter(|route| route.demand != Demand::Nothing)
+            .count(),
     };
     let alpha = shares::of_each(thresholds, tested);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
@@ -83,12 +86,20 @@ struct Candidate<'a> {
     excused: Excused,
     /// Of the route of this name alone.
     own: Option<OwnCounts>,
-    required: bool,
+    demand: Demand,
     unserved: bool,
     is_operation: bool,
     anew: Option<&'a str>,
-    /// It is required only until something of it is compared.
-    once: bool,
+}
+
+/// What a pass needs of a route.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Demand {
+    Nothing,
+    /// That something of it is compared.
+    Comparison,
+    /// That it is proven on its own.
+    Proof,
 }
 
 impl<'a> Candidate<'a> {
@@ -134,8 +145,13 @@ impl<'a> Candidate<'a> {
                         counts: route.counts.clone(),
                         excused: noise.of(name),
                     }),
-                    required: named || by_all || is_missed || (is_anew && must_be_proven),
-                    once: is_missed && !(named || by_all || must_be_proven),
+                    demand: if named || by_all || (is_anew && must_be_proven) {
+                        Demand::Proof
+                    } else if is_missed {
+                        Demand::Comparison
+                    } else {
+                        Demand::Nothing
+                    },
                     unserved,
                     is_operation,
                     anew: None,
@@ -168,8 +184,11 @@ impl<'a> Candidate<'a> {
                 counts: covered.map(|(counts, _)| Cow::Owned(counts)),
                 excused: excused.unwrap_or_default(),
                 own: None,
-                required: true,
-                once: !(named || by_all || must_be_proven),
+                demand: if named || by_all || must_be_proven {
+                    Demand::Proof
+                } else {
+                    Demand::Comparison
+                },
                 unserved: false,
                 is_operation: operations.contains(name),
                 anew: gone
@@ -190,10 +209,10 @@ impl<'a> Candidate<'a> {
         let counts = self.counts.as_deref().unwrap_or(&none);
         let mut decision = judge(self.name, counts, self.excused, thresholds, alpha);
         decision.traffic = counts.received as f64 / all.received.max(1) as f64;
-        decision.required = self.required;
+        decision.required = self.demand != Demand::Nothing;
         decision.unserved = self.unserved;
         decision.counts = self.own;
-        if self.once {
+        if self.demand == Demand::Comparison {
             decision.needed = decision.needed.min(1);
         }
         if self.unserved && decision.outcome == Outcome::Fail {
