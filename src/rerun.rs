@@ -6,6 +6,8 @@
 //! that. The answers leave through the redaction, as every other answer does; values that the settings put into the request are
 //! hidden in them besides.
 
+mod echoed;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,7 @@ use parity_comparator::{AnswerPair, Comparator, Comparison};
 use parity_dashboards::server::RunAgain;
 use parity_dashboards::view::Allowed;
 use parity_mirror::replay::{
-    Cookies, Recorded, Substitutions, ValueFrom, is_needed, recorded as request_of,
+    Cookies, Recorded, Substitutions, ValueFrom, may_change_answer, recorded as request_of,
 };
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
@@ -77,7 +79,7 @@ pub(crate) fn run(
         return Ok(told.undecided(untold::NOT_KEPT));
     };
     let hidden = |part: String, why, fate| HiddenPart {
-        needed: is_needed(&part),
+        needed: may_change_answer(&part),
         part,
         why,
         fate,
@@ -92,6 +94,8 @@ pub(crate) fn run(
         return Ok(told.undecided(untold::NOT_SENDABLE));
     };
     let mut settings = settings.clone();
+    // Who only reads may have begun before a rule expired.
+    drop(settings.expire_rules(Timestamp::now()));
     // A value that this request does not need may be missing: a mirror with the file of a replay has none of its secrets.
     let mut unread = None;
     settings.substitutes.retain(|one| {
@@ -104,7 +108,7 @@ pub(crate) fn run(
     let parts = missing.into_iter().map(|(part, why)| {
         let fate = match () {
             () if !left.contains(&*part) => HiddenFate::Set,
-            () if is_needed(&part) && !allowed.hidden => HiddenFate::NotSent,
+            () if may_change_answer(&part) && !allowed.hidden => HiddenFate::NotSent,
             () if part.starts_with("header/") => HiddenFate::LeftOut,
             () => HiddenFate::AsHash,
         };
@@ -195,8 +199,11 @@ impl<'a> Told<'a> {
 
     fn compared(mut self, now: &Mismatch, verdict: Verdict) -> RerunDocument {
         let (then, document) = (self.1, &mut self.0);
-        // An answer that is an error has nothing of what differed.
-        let proves = then.legacy_status >= 400 || now.legacy_status < 400;
+        // An answer of another kind has nothing of what differed: a login instead of the data, or an error. What answered with an
+        // error then and is well now can be compared.
+        let class = |status: u16| status / 100;
+        let is_well = then.legacy_status >= 400 && class(now.legacy_status) == 2;
+        let proves = is_well || class(then.legacy_status) == class(now.legacy_status);
         document.differences = differences(then, Some(now), proves);
         document.now = Some(answers(now));
         (document.outcome, document.reason) = match verdict {
@@ -301,9 +308,7 @@ fn secrets(settings: &MirrorSettings, substitutions: &Substitutions) -> Vec<Stri
 fn hide(secrets: &[String], record: &mut Mismatch) {
     let hide = |text: &mut String| {
         for secret in secrets {
-            if text.contains(&**secret) {
-                *text = text.replace(&**secret, OF_SETTINGS);
-            }
+            *text = echoed::hidden(text, secret, OF_SETTINGS);
         }
     };
     for finding in &mut record.findings {

@@ -53,12 +53,15 @@ pub fn differences(then: &Mismatch, now: Option<&Mismatch>, proves: bool) -> Vec
         let still = after.found.get(key).cloned();
         let why = tolerated.iter().find(|one| excuses(one, part, pattern));
         let why = why.filter(|_| still.is_none());
+        // Below what differs now nothing was compared.
+        let mut above = after.keys.iter();
+        let is_below = above.any(|(of, differs, _)| *of == part && is_above(differs, pattern));
         // The status is compared first, so it is always listed.
         let is_told = is_complete || (now.is_some() && part == Part::Status);
         let state = match (&still, why) {
             (Some(_), _) => RerunState::Still,
             (None, Some(_)) => RerunState::Excused,
-            (None, None) if is_told && proves => RerunState::Gone,
+            (None, None) if is_told && proves && !is_below => RerunState::Gone,
             (None, None) => RerunState::Unknown,
         };
         all.push(RerunDifference {
@@ -93,6 +96,12 @@ pub fn differences(then: &Mismatch, now: Option<&Mismatch>, proves: bool) -> Vec
     }
     all.sort_by_key(|difference| difference.state);
     all
+}
+
+/// Whether one place of a body has the other.
+fn is_above(one: &str, other: &str) -> bool {
+    let rest = other.strip_prefix(one);
+    rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether what is tolerated is what differed at a place: there, or by a rule for all around it.

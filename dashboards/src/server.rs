@@ -29,7 +29,7 @@ use tokio::net::TcpListener;
 
 pub use connections::CONNECTIONS;
 pub use reruns::{Reruns, RunAgain};
-pub use site::{MirrorAdmin, Process, SinkStatus, Site};
+pub use site::{MirrorAdmin, Process, Site};
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

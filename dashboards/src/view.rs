@@ -68,7 +68,7 @@ pub(crate) use rerun::{Change, RerunView};
 pub use settled::settled;
 pub(crate) use settled::settled_with_news;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
-pub use status::{RecordingStatus, Status};
+pub use status::{RecordingStatus, SinkStatus, Status};
 pub use suggested::{expires, suggested};
 pub use tried::tried;
 pub use verified::verified;

@@ -36,7 +36,7 @@ vocabulary! {
         /// no whole request to send to the candidate.
         LegacyEarly = "legacy_early" => "the legacy answered before it had the whole request, so the candidate was not asked",
         /// The legacy's answer comes from a recording that hides its body, so nobody knows whether the candidate's is the same.
-        LegacyHidden = "legacy_hidden" => "the recording hides the body of the legacy's answer, and nothing else differs",
+        LegacyHidden = "legacy_hidden" => "the recording lacks what the legacy answered, its body or the end of a gRPC call, and nothing else differs",
         /// No connection to the candidate.
         CandidateRefused = "candidate_refused" => "the candidate refused the connection; counts against it",
         /// The candidate did not answer within its deadline.

@@ -236,9 +236,15 @@ impl<'a> Checking<'a> {
             findings_cut: false,
         };
         let before = self.substituted.hidden().incomplete;
-        match asking.ask(recorded, until)? {
-            Asked::Exchange(_) if self.substituted.hidden().incomplete > before => {
+        let asked = asking.ask(recorded, until)?;
+        // Whatever came of it, it was another request.
+        let is_incomplete = self.substituted.hidden().incomplete > before;
+        match asked {
+            Asked::Exchange(_) if is_incomplete => {
                 self.has_answered = true;
+                self.leave_out_hidden(&needed);
+            }
+            Asked::Not(reason) if is_incomplete && reason != Reason::UnsafeMethod => {
                 self.leave_out_hidden(&needed);
             }
             Asked::Exchange(exchange) => {

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::server::{CONNECTIONS, Process, SinkStatus, Site};
+use parity_dashboards::server::{CONNECTIONS, Process, Site};
 use parity_dashboards::terminal;
+use parity_dashboards::view::SinkStatus;
 use parity_schemas::clickhouse::Layout;
 use parity_sink::{Sink, SinkHealth, apply_schema};
 use prometheus_client::registry::Registry;

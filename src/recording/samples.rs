@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use http::Method;
+use parity_mirror::replay::may_change_answer;
 use parity_schemas::graphql::{Access, Operation, Part};
 use parity_schemas::recording::{RecordedExchange, RecordedResponse};
 use parity_schemas::route::Route;
@@ -24,18 +25,6 @@ const MAX_BODY: usize = 64 << 10;
 const MAX_KINDS: usize = 2_000;
 /// Between two times that the file is written.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// Fields of a request without which the service may answer otherwise; where one is hidden, the request is no sample. So is
-/// every one that begins with `if-`.
-const NEEDED: [&str; 7] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-    "range",
-    "content-type",
-    "expect",
-];
-
 /// What was gathered.
 pub(super) struct Samples {
     file: PathBuf,
@@ -178,9 +167,7 @@ fn as_sample(
         let field = part.strip_prefix("header/");
         let field = field.and_then(|field| field.split('/').next());
         match field {
-            Some(field) if !NEEDED.contains(&field) && !field.starts_with("if-") => {
-                hidden.push(field.to_owned());
-            }
+            Some(field) if !may_change_answer(part) => hidden.push(field.to_owned()),
             _ => return Err(format!("it needs what is hidden: {part}")),
         }
     }

@@ -235,7 +235,8 @@ fn a_recording_without_trailers_is_compared_in_all_else_and_that_is_said() {
     };
     let ok = json!([["grpc-status", "0"]]);
     let place = Place::new();
-    // The candidate ends `Fails` with another status, and `Other` with another message.
+    // The candidate ends `Fails` with another status, and `Other` with another message. How the legacy ended the first three nobody
+    // knows, so two that look equal are no match.
     let lines = [
         line("Get", WRITTEN, None, None),
         line("Fails", WRITTEN, None, None),
@@ -256,7 +257,7 @@ fn a_recording_without_trailers_is_compared_in_all_else_and_that_is_said() {
     ];
     assert_eq!(
         found(&old),
-        (2, 2, differ.map(str::to_owned).into()),
+        (0, 2, differ.map(str::to_owned).into()),
         "{}",
         old.stderr
     );
@@ -277,7 +278,7 @@ fn a_recording_without_trailers_is_compared_in_all_else_and_that_is_said() {
     let differ = ["POST /shop.Quotes/Fails trailer grpc-status value"];
     assert_eq!(
         found(&new),
-        (2, 1, differ.map(str::to_owned).into()),
+        (1, 1, differ.map(str::to_owned).into()),
         "{}",
         new.stderr
     );

@@ -2,7 +2,7 @@
 //!
 //! A difference at a hidden place is taken out. What is left decides, and the places are told with it, so that nobody takes the
 //! answers for equal in all their parts. Where the whole body is hidden and nothing else differs, there is no verdict: a status
-//! and a few header fields are no proof of an answer.
+//! and a few header fields are no proof of an answer. Nor is a call of gRPC whose end is not recorded.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use parity_schemas::recording::UNKNOWN_TRAILERS;
 use parity_schemas::verdict::{Finding, Kind, Part, Reason, Verdict};
 
 use super::Comparison;
+use crate::grpc;
 use crate::json::Values;
 
 /// The name of all of a body.
@@ -23,8 +24,29 @@ pub(super) fn lacks_trailers(answer: &Capture) -> bool {
     hidden.iter().any(|name| name == UNKNOWN_TRAILERS)
 }
 
-/// The comparison without the differences at hidden places.
+/// Whether nobody knows how a call of gRPC ended: its status is in trailers that a recording does not have.
+fn lacks_outcome(exchange: &Exchange) -> bool {
+    let legacy = &exchange.legacy;
+    lacks_trailers(legacy)
+        && grpc::are_both(legacy, &exchange.candidate)
+        && !grpc::has_status_in_header(legacy)
+}
+
+/// The comparison without the differences at hidden places. Two answers that are equal in all that can be seen are no match where
+/// what is hidden is what the answer says.
 pub(super) fn let_pass(
+    comparison: Comparison,
+    hidden: &Arc<[String]>,
+    exchange: &Exchange,
+) -> Comparison {
+    let mut comparison = without_hidden(comparison, hidden, exchange);
+    if comparison.verdict == Verdict::Match && lacks_outcome(exchange) {
+        comparison.verdict = Verdict::NotCompared(Reason::LegacyHidden);
+    }
+    comparison
+}
+
+fn without_hidden(
     mut comparison: Comparison,
     hidden: &Arc<[String]>,
     exchange: &Exchange,

@@ -140,7 +140,7 @@ impl Rules {
         if pointers.is_empty() {
             return Ok(self);
         }
-        let mut all = self.all.to_vec();
+        let mut all = self.all.clone();
         for pointer in pointers {
             let mask = RuleConfig::new("hidden-place", pointer, "mask");
             let compiled = compile::compile(&[mask], Timestamp::default());

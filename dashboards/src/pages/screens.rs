@@ -19,11 +19,11 @@ use super::{
     Examples, ROOM, count, fields_compared, group_path, latency, lines, moment,
     most_frequent_share, percent, second, side, target_count,
 };
-use crate::server::SinkStatus;
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
     Browsed, BrowsedGroup, Browsing, CauseName, ClientsView, Decided, DecisionView, Entry, Group,
-    Headline, MismatchView, ReportView, Tone, Weight, extent, history_sentences, not_compared,
+    Headline, MismatchView, ReportView, SinkStatus, Tone, Weight, extent, history_sentences,
+    not_compared,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.

@@ -79,6 +79,15 @@ async fn run(site: &Site, id: &str, allowed: Allowed) -> Result<RerunDocument, E
                 .to_owned(),
         ));
     };
+    if site
+        .process
+        .mirror_status()
+        .is_some_and(|status| !status.shadowing)
+    {
+        return Err(ErrorAnswer::conflict(
+            "shadowing is off, so the candidate gets no request by this mirror; start shadowing, or use `parity rerun`".to_owned(),
+        ));
+    }
     let Ok(place) = places.try_acquire_owned() else {
         return Err(ErrorAnswer::unavailable(format!(
             "{AT_ONCE} requests are being run again; try again when they have ended"

@@ -6,10 +6,9 @@ use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
-use serde::Serialize;
 
 use super::reruns::Reruns;
-use crate::view::Status;
+use crate::view::{SinkStatus, Status};
 
 /// What the admin port may ask of a running mirror, and change in it.
 pub trait MirrorAdmin: Send + Sync {
@@ -17,23 +16,6 @@ pub trait MirrorAdmin: Send + Sync {
     fn set_shadowing(&self, on: bool);
     /// How the mirror is doing now.
     fn status(&self) -> Status;
-}
-
-/// The status of a sink.
-#[derive(Clone, Debug, Serialize)]
-pub struct SinkStatus {
-    /// Whether it is a member of its consumer group, and its last write succeeded.
-    pub ready: bool,
-    /// Partitions that are assigned to it now.
-    pub partitions: usize,
-    /// Records in its partitions that it has not committed.
-    pub lag: u64,
-    /// Bytes of records that are read but not yet written.
-    pub buffered_bytes: u64,
-    /// Records that went to the dead-letter topic.
-    pub dead_letters: u64,
-    /// The error since the last successful write; `None` while writes succeed.
-    pub error: Option<String>,
 }
 
 /// Which process the admin port belongs to.

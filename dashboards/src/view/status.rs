@@ -1,4 +1,4 @@
-//! The status of a mirror.
+//! The status of a mirror, and of a sink.
 
 use parity_schemas::clients::Clients;
 use parity_schemas::time::Timestamp;
@@ -64,5 +64,22 @@ pub struct RecordingStatus {
     /// Requests that should be there, and are not.
     pub dropped: u64,
     /// Why it cannot be written to now; `None` while it can.
+    pub error: Option<String>,
+}
+
+/// The status of a sink.
+#[derive(Clone, Debug, Serialize)]
+pub struct SinkStatus {
+    /// Whether it is a member of its consumer group, and its last write succeeded.
+    pub ready: bool,
+    /// Partitions that are assigned to it now.
+    pub partitions: usize,
+    /// Records in its partitions that it has not committed.
+    pub lag: u64,
+    /// Bytes of records that are read but not yet written.
+    pub buffered_bytes: u64,
+    /// Records that went to the dead-letter topic.
+    pub dead_letters: u64,
+    /// The error since the last successful write; `None` while writes succeed.
     pub error: Option<String>,
 }

@@ -420,6 +420,18 @@ pub fn is_needed(part: &str) -> bool {
         .any(|name| field.eq_ignore_ascii_case(name))
 }
 
+/// Further fields by which a service may answer otherwise; so it may by every one that begins with `if-`.
+const CONDITIONS: [&str; 3] = ["range", "content-type", "expect"];
+
+/// Whether a request without what a recording hides of it may get another answer, so that the answer proves nothing of the recorded
+/// one.
+pub fn may_change_answer(part: &str) -> bool {
+    let field = part.strip_prefix("header/").unwrap_or_default();
+    let field = field.split('/').next().unwrap_or_default();
+    let field = field.to_ascii_lowercase();
+    is_needed(part) || field.starts_with("if-") || CONDITIONS.contains(&&*field)
+}
+
 fn of_side(own: &mut PerService, side: Side) -> &mut OwnParts {
     match side {
         Side::Legacy => &mut own.legacy,

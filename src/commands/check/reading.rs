@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use parity_mirror::replay::{Format, OpenError, Recorded, Source, SourceError, Unreadable};
 
 /// How long what was read already may take to come over, when the time is up.
@@ -22,7 +22,8 @@ pub(super) enum Next {
 
 /// A file that is read. The thread ends with the file, or else with the process: nothing else wakes what waits for a pipe.
 pub(super) struct Reading {
-    parts: Receiver<Result<Result<Box<Recorded>, Unreadable>, OpenError>>,
+    /// `None` is the end. A thread that ends without it has failed.
+    parts: Receiver<Result<Option<Result<Box<Recorded>, Unreadable>>, OpenError>>,
 }
 
 impl Reading {
@@ -39,10 +40,11 @@ impl Reading {
                 };
                 for part in source {
                     let part = part.map(Box::new).map_err(|SourceError(why)| why);
-                    if sender.send(Ok(part)).is_err() {
+                    if sender.send(Ok(Some(part))).is_err() {
                         return;
                     }
                 }
+                drop(sender.send(Ok(None)));
             })
             .context("cannot start the thread that reads the requests")?;
         Ok(Self { parts })
@@ -52,8 +54,11 @@ impl Reading {
     pub(super) fn next(&self, until: Instant) -> Result<Next> {
         let left = until.saturating_duration_since(Instant::now());
         match self.parts.recv_timeout(left.max(HANDED_OVER)) {
-            Ok(part) => Ok(Next::Part(part?)),
-            Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
+            Ok(part) => Ok(part?.map_or(Next::End, Next::Part)),
+            // No pass rests on a file that was not read to its end.
+            Err(RecvTimeoutError::Disconnected) => Err(anyhow!(
+                "reading the file ended by a panic; please report this"
+            )),
             Err(RecvTimeoutError::Timeout) => Ok(Next::TooLate),
         }
     }

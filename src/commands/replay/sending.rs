@@ -186,8 +186,9 @@ impl Sent {
         }
         if self.unseen > 0 {
             terminal::note(&format!(
-                "this is no proof, so the exit code is 3: of {} of {requests} the recording hides the body that the legacy \
-                 answered (legacy_hidden); record it in a format that is read, or accept that with --accept-hidden",
+                "this is no proof, so the exit code is 3: of {} of {requests} the recording lacks what the legacy answered, \
+                 its body or the end of a gRPC call (legacy_hidden); record it in a format that is read, with its trailers, or accept that \
+                 with --accept-hidden",
                 grouped(self.unseen)
             ));
         }

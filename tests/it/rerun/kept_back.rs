@@ -91,7 +91,9 @@ fn what_the_record_hides_is_named_and_not_made_up() {
     ];
     stage.candidate.answers(
         Answer::json(format!(
-            r#"{{"a":1,"echo":"you are {SECRET}","all":["{SECRET}"]}}"#
+            r#"{{"a":1,"echo":"you are {SECRET}","all":["{SECRET}"],"spelt":"{}"}}"#,
+            // As some services write JSON.
+            SECRET.replace('-', "\\u002d").replace('/', "\\/")
         ))
         .header("server", SECRET),
     );
@@ -104,7 +106,9 @@ fn what_the_record_hides_is_named_and_not_made_up() {
         assert!(ended.stdout.contains("/echo"), "{}", ended.stdout);
         for said in [&ended.stdout, &ended.stderr] {
             assert!(
-                !said.contains(SECRET) && !said.contains("of-the-client"),
+                !said.contains(SECRET)
+                    && !said.contains("of-the-client")
+                    && !said.contains("u002d"),
                 "{said}"
             );
         }

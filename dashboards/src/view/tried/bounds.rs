@@ -57,9 +57,19 @@ fn does_not_count(class: MismatchClass) -> bool {
     matches!(class, MismatchClass::Noise | MismatchClass::Transient)
 }
 
+/// What is counted under the tried rules, before anything of it is taken away. What was counted lately is not counted again by
+/// other rules, so it says nothing there.
+fn under(evidence: &Evidence, known: &Known<'_>) -> Evidence {
+    let mut evidence = evidence.clone();
+    if !known.is_unchanged {
+        evidence.recent.clear();
+    }
+    evidence
+}
+
 /// The most that may differ: only groups that are equal as a whole are excused, and mismatches that were seen to be equal.
 pub(super) fn if_different(evidence: &Evidence, known: &Known<'_>) -> Evidence {
-    let mut evidence = evidence.clone();
+    let mut evidence = under(evidence, known);
     let excused = known
         .groups
         .iter()
@@ -80,7 +90,7 @@ pub(super) fn if_different(evidence: &Evidence, known: &Known<'_>) -> Evidence {
 /// The fewest that may differ: groups that no rule reaches, and the examples that were seen to differ. With them, how many
 /// mismatches there are of which it is not recorded what differs.
 pub(super) fn if_equal(evidence: &Evidence, known: &Known<'_>) -> (Evidence, u64) {
-    let mut evidence = evidence.clone();
+    let mut evidence = under(evidence, known);
     let surely = |group: &&GroupTrial| group.is_certain && group.fate == Fate::Stays;
     let names = |group: &GroupTrial| group.fingerprint.clone();
     let stay: BTreeSet<String> = known.groups.iter().filter(surely).map(names).collect();
