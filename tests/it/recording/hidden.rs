@@ -70,7 +70,7 @@ fn an_answer_that_is_hidden_is_no_proof_unless_somebody_accepts_that() {
         assert_eq!(ended.json()["outcome"], outcome, "{name}");
         let says = ended
             .stderr
-            .contains("of 1 of 40 requests the recording hides the body");
+            .contains("of 1 of 40 requests the recording lacks what the legacy answered");
         assert_eq!(says, name == "gate", "{name}: {}", ended.stderr);
     }
 }

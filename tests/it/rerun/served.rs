@@ -106,6 +106,16 @@ fn a_post_is_refused_by_the_api_and_asked_about_by_the_page() {
     let page = post(&mirror, &again, &[]).text();
     assert!(page.contains("still</strong>"), "{page}");
     assert_eq!(stage.candidate.seen(), before + 2);
+    // Whoever stops shadowing wants the candidate to get nothing.
+    assert_eq!(post(&mirror, "/api/v1/shadowing/off", &[]).status, 200);
+    let stopped = post(&mirror, &format!("{path}?allow_unsafe=true"), &[]);
+    assert_eq!(stopped.status, 409, "{}", stopped.text());
+    assert!(
+        stopped.text().contains("shadowing is off"),
+        "{}",
+        stopped.text()
+    );
+    assert_eq!(stage.candidate.seen(), before + 2);
     mirror.stop();
 }
 
