@@ -56,6 +56,7 @@ pub use kept::{keep, leave};
 pub(crate) use known::KnownView;
 pub use known::{Adoptable, about as about_known, adoptable, known_list, rate_of, would_mean};
 pub use listed::{decision_page, place};
+pub(crate) use listing::LeftOut;
 pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};

@@ -178,10 +178,9 @@ impl Job<'_> {
         signals: &mut Signals,
     ) -> Result<Evidence> {
         self.start(plan, logs, services, signals)?;
-        let since = Timestamp::now();
         match opened {
-            Some(opened) => self.replay(opened, since, services, signals),
-            None => self.test(since, services, signals),
+            Some(opened) => self.replay(opened, services, signals),
+            None => self.test(services, signals),
         }
     }
 
@@ -241,12 +240,12 @@ impl Job<'_> {
     fn replay(
         &self,
         opened: Opened,
-        since: Timestamp,
         services: &mut Services,
         signals: &mut Signals,
     ) -> Result<Evidence> {
         let sending = &self.args.sending;
         let (mut instance, under_way) = opened.start(self.settings, sending)?;
+        let begun = instance.book().totals().since;
         terminal::note("replaying");
         let (broken, ended) = (services.broken(), instance.ended());
         let outcome = until(
@@ -273,19 +272,15 @@ impl Job<'_> {
         sent.something()?;
         services.is_broken()?;
         Ok(Evidence {
-            since,
+            since: begun,
             failed: None,
             sent: Some(sent),
         })
     }
 
-    fn test(
-        &self,
-        since: Timestamp,
-        services: &mut Services,
-        signals: &mut Signals,
-    ) -> Result<Evidence> {
+    fn test(&self, services: &mut Services, signals: &mut Signals) -> Result<Evidence> {
         let instance = Instance::start(self.settings, &mut Inherited::default())?;
+        let begun = instance.book().totals().since;
         let mut address = instance.address();
         if address.ip().is_unspecified() {
             // It listens on every address, and no test connects to none.
@@ -331,7 +326,7 @@ impl Job<'_> {
             End::Exited(_) | End::Killed(_) => Some(end),
         };
         Ok(Evidence {
-            since,
+            since: begun,
             failed,
             sent: None,
         })

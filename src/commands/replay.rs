@@ -36,8 +36,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     warn_of_unsafe(&args.sending);
     let mut signals = Signals::listen(Hangup::Ends)?;
     let opened = Opened::open(&args.recordings, &args.sending)?;
-    let since = Timestamp::now();
     let (mut instance, sending) = opened.start(&settings, &args.sending)?;
+    // What an earlier process of this name had not written when it was killed was before.
+    let since = instance.book().totals().since;
     terminal::note(&visible(&format!(
         "replaying to legacy {} and candidate {}; store {}; admin port on http://{}/",
         if args.sending.recorded_answers {

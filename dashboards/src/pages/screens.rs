@@ -22,8 +22,8 @@ use super::{
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
     Browsed, BrowsedGroup, Browsing, CauseName, ClientsView, Decided, DecisionView, Entry, Group,
-    Headline, MismatchView, ReportView, SinkStatus, Tone, Weight, extent, history_sentences,
-    not_compared,
+    Headline, LeftOut, MismatchView, ReportView, SinkStatus, Tone, Weight, extent,
+    history_sentences, not_compared,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
@@ -115,7 +115,8 @@ pub(crate) fn overview(
     let mut entries = differing.entries;
     let extent = extent(&entries);
     entries.truncate(MAX_TOP);
-    let browsed = Browsed::of(decided, &Browsing::default());
+    let left_out = left_out(decided);
+    let browsed = Browsed::of(decided, &left_out, &Browsing::default());
     let is_news = |tab: Tab| matches!(tab, Tab::Regressed | Tab::Growing);
     let news = browsed.tabs.into_iter();
     let news = news.filter(|(tab, count)| is_news(*tab) && *count > 0);
@@ -294,6 +295,10 @@ impl GroupsPage<'_> {
     }
 }
 
+fn left_out(decided: &Decided) -> LeftOut {
+    LeftOut::of(&decided.report, decided.decision.thresholds.noise)
+}
+
 /// The address of the page of a group.
 fn group_address(shell: &Shell, fingerprint: &str, route: &str) -> String {
     let path = group_path(fingerprint);
@@ -302,10 +307,11 @@ fn group_address(shell: &Shell, fingerprint: &str, route: &str) -> String {
 
 /// A page of the list of groups.
 pub(crate) fn groups(shell: &Shell, asked: &Browsing, decided: &Decided) -> askama::Result<String> {
+    let left_out = left_out(decided);
     GroupsPage {
         shell,
         asked,
-        list: Browsed::of(decided, asked),
+        list: Browsed::of(decided, &left_out, asked),
     }
     .render()
 }
@@ -370,7 +376,8 @@ pub(crate) struct GroupFound<'a> {
 
 /// One group; `None` if the report has none of this name.
 pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Result<String>> {
-    let row = Browsed::find(found.decided, found.fingerprint, found.route)?;
+    let left_out = left_out(found.decided);
+    let row = Browsed::find(found.decided, &left_out, found.fingerprint, found.route)?;
     let fingerprint = row.group.report.fingerprint.as_str();
     let mut rules = found.rules.iter();
     let rule = rules.find(|rule| rule.fingerprints.iter().any(|name| name == fingerprint));

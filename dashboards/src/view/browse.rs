@@ -10,7 +10,7 @@ use parity_schemas::known::KnownState;
 use parity_schemas::report::GroupReport;
 
 use super::Decided;
-use super::listing::{Folded, Shelf};
+use super::listing::{Folded, LeftOut, Shelf};
 use super::report::Group;
 use super::words::{percent, plural, rate};
 
@@ -124,7 +124,7 @@ impl Browsed<'_> {
 
 impl<'a> Browsed<'a> {
     /// A page of what was counted.
-    pub(crate) fn of(decided: &'a Decided, asked: &Browsing) -> Self {
+    pub(crate) fn of(decided: &'a Decided, left_out: &'a LeftOut, asked: &Browsing) -> Self {
         let compared: HashMap<&str, u64> = decided
             .report
             .routes
@@ -141,7 +141,7 @@ impl<'a> Browsed<'a> {
         };
         let is_found =
             |group: &GroupReport| asked.find.as_ref().is_none_or(|text| has(group, text));
-        let all = decided.listing.all();
+        let all = decided.listing.all(left_out);
         let all: Vec<(Shelf, &Folded)> = all
             .filter(|(_, folded)| of_route(&folded.group) && is_found(&folded.group))
             .collect();
@@ -184,6 +184,7 @@ impl<'a> Browsed<'a> {
     /// The group of this name, or the one that it is folded into.
     pub(crate) fn find(
         decided: &'a Decided,
+        left_out: &'a LeftOut,
         fingerprint: &str,
         route: Option<&str>,
     ) -> Option<BrowsedGroup<'a>> {
@@ -194,7 +195,7 @@ impl<'a> Browsed<'a> {
                     names.any(|name| name == fingerprint)
                 })
         };
-        let mut all = decided.listing.all();
+        let mut all = decided.listing.all(left_out);
         let (_, folded) = all.find(|(_, folded)| is_it(folded))?;
         let mut routes = decided.report.routes.iter();
         let compared = routes.find(|route| route.route == folded.group.route);

@@ -19,7 +19,7 @@ use parity_comparator::causes::Exchanges;
 use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::recheck::ClassCounts;
 use parity_schemas::record::MismatchClass;
-use parity_schemas::report::{CauseReport, GroupReport, Member, Report};
+use parity_schemas::report::{CauseReport, Member, Report};
 
 use self::causes::{Cause, causes, rest};
 use self::folded::{entry, fold, members};
@@ -39,10 +39,15 @@ pub struct Listing {
     pub(super) rest: Vec<Folded>,
     /// Those whose mismatches are all transient, so that none counts.
     pub(super) transient: Vec<Folded>,
+}
+
+/// The groups that a list of what counts leaves out, for whoever looks through all. They are as many as there are groups, so nobody
+/// else holds them.
+pub(crate) struct LeftOut {
     /// Those that are known and do not count.
-    pub(super) known: Vec<Folded>,
+    known: Vec<Folded>,
     /// Those that are noise, or may be.
-    pub(super) noise: Vec<Folded>,
+    noise: Vec<Folded>,
 }
 
 /// Where a group is listed.
@@ -61,72 +66,105 @@ pub(super) fn is_transient(classes: &ClassCounts, count: u64) -> bool {
     count > 0 && classes.get(&MismatchClass::Transient) == Some(&count)
 }
 
+/// Puts the groups of a report where they are listed.
+struct Sorting<'a> {
+    report: &'a Report,
+    usage: NoiseUse,
+    noise: HashMap<(&'a str, &'a str), NoiseState>,
+    excused: HashSet<(&'a str, &'a str)>,
+    exchanges: Exchanges<'a>,
+    routes: Routes<'a>,
+}
+
+impl<'a> Sorting<'a> {
+    /// Of a report that knows what is noise.
+    fn of(report: &'a Report, usage: NoiseUse) -> Self {
+        let noise = report.noise.iter().map(|noise| {
+            let name = (noise.route.as_str(), noise.group.fingerprint.as_str());
+            (name, noise.state)
+        });
+        let excused = report
+            .known
+            .iter()
+            .flat_map(|one| one.groups.iter().filter(|group| one.excuses(group)))
+            .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()));
+        let mismatches = report.routes.iter();
+        let mismatches = mismatches.map(|route| (route.route.as_str(), route.counts.mismatch));
+        Self {
+            report,
+            usage,
+            noise: noise.collect(),
+            excused: excused.collect(),
+            exchanges: Exchanges::of(&report.sets, mismatches),
+            routes: Routes::of(&report.routes),
+        }
+    }
+
+    fn shelf(&self, member: &Member<'_>) -> Shelf {
+        let name = (member.group.route.as_str(), member.fingerprint);
+        let state = self
+            .noise
+            .get(&name)
+            .filter(|_| self.usage == NoiseUse::Use);
+        match state {
+            Some(NoiseState::Proven) => Shelf::Noise,
+            _ if is_transient(member.classes, member.group.count) => Shelf::Transient,
+            _ if self.excused.contains(&name) => Shelf::Known,
+            Some(NoiseState::Open) => Shelf::Noise,
+            None => Shelf::Counting,
+        }
+    }
+
+    fn folded(&self, wanted: Shelf) -> Vec<Folded> {
+        let groups = self.report.groups.iter();
+        let entries = groups.filter_map(|group| {
+            let members = group.members();
+            let members = members.filter(|member| self.shelf(member) == wanted);
+            entry(&members.collect::<Vec<_>>())
+        });
+        let mut folded = fold(&entries.collect::<Vec<_>>(), &self.exchanges);
+        for folded in &mut folded {
+            self.routes.tell(&mut folded.group);
+        }
+        folded
+    }
+}
+
+impl LeftOut {
+    /// Of the same report as a listing.
+    pub(crate) fn of(report: &Report, usage: NoiseUse) -> Self {
+        let sorting = Sorting::of(report, usage);
+        Self {
+            known: sorting.folded(Shelf::Known),
+            noise: sorting.folded(Shelf::Noise),
+        }
+    }
+}
+
 impl Listing {
     /// Of a report that knows what is noise.
     pub(super) fn of(report: &Report, usage: NoiseUse) -> Self {
-        let noise: HashMap<(&str, &str), NoiseState> = report
-            .noise
-            .iter()
-            .map(|noise| {
-                let name = (noise.route.as_str(), noise.group.fingerprint.as_str());
-                (name, noise.state)
-            })
-            .collect();
-        let known = report.known.iter();
-        let excused: HashSet<(&str, &str)> = known
-            .flat_map(|one| one.groups.iter().filter(|group| one.excuses(group)))
-            .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
-            .collect();
-        let shelf = |member: &Member<'_>| {
-            let name = (member.group.route.as_str(), member.fingerprint);
-            let state = noise.get(&name).filter(|_| usage == NoiseUse::Use);
-            match state {
-                Some(NoiseState::Proven) => Shelf::Noise,
-                _ if is_transient(member.classes, member.group.count) => Shelf::Transient,
-                _ if excused.contains(&name) => Shelf::Known,
-                Some(NoiseState::Open) => Shelf::Noise,
-                None => Shelf::Counting,
-            }
-        };
-        let entries_on = |wanted: Shelf| -> Vec<GroupReport> {
-            let groups = report.groups.iter();
-            groups
-                .filter_map(|group| {
-                    let members = group.members().filter(|member| shelf(member) == wanted);
-                    entry(&members.collect::<Vec<_>>())
-                })
-                .collect()
-        };
-        let mismatches = report.routes.iter();
-        let mismatches = mismatches.map(|route| (route.route.as_str(), route.counts.mismatch));
-        let exchanges = Exchanges::of(&report.sets, mismatches);
-        let routes = Routes::of(&report.routes);
-        let folded = |shelf| {
-            let mut folded = fold(&entries_on(shelf), &exchanges);
-            for folded in &mut folded {
-                routes.tell(&mut folded.group);
-            }
-            folded
-        };
-        let counting = folded(Shelf::Counting);
-        let causes = causes(&counting, &exchanges);
+        let sorting = Sorting::of(report, usage);
+        let counting = sorting.folded(Shelf::Counting);
+        let causes = causes(&counting, &sorting.exchanges);
         Self {
             rest: rest(&counting, &causes),
-            transient: folded(Shelf::Transient),
-            known: folded(Shelf::Known),
-            noise: folded(Shelf::Noise),
+            transient: sorting.folded(Shelf::Transient),
             causes,
             counting,
         }
     }
 
     /// All groups, whatever they count.
-    pub(super) fn all(&self) -> impl Iterator<Item = (Shelf, &Folded)> {
+    pub(super) fn all<'a>(
+        &'a self,
+        left_out: &'a LeftOut,
+    ) -> impl Iterator<Item = (Shelf, &'a Folded)> {
         let lists = [
             (Shelf::Counting, &self.counting),
-            (Shelf::Known, &self.known),
+            (Shelf::Known, &left_out.known),
             (Shelf::Transient, &self.transient),
-            (Shelf::Noise, &self.noise),
+            (Shelf::Noise, &left_out.noise),
         ];
         let each = lists.into_iter();
         each.flat_map(|(shelf, list)| list.iter().map(move |folded| (shelf, folded)))

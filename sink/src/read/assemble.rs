@@ -153,16 +153,21 @@ pub(super) struct RunWatermarks {
     pub(super) starts: Starts,
     /// Runs that count under other rules, or for other versions that the selection does not exclude.
     pub(super) others: Vec<OtherRun>,
+    /// Nothing that was received before is asked for.
+    pub(super) since: Option<Timestamp>,
 }
 
 impl RunWatermarks {
     /// All runs: those with a watermark, those with tallies only (given with the end of the last one), and those that
-    /// receive traffic for another identity. `from` is when the first tally began.
+    /// receive traffic for another identity. `from` is when the first tally began. With them those that were killed under other
+    /// rules and replaced by a process that counts here, under these rules or under those of which something is `carried`: what
+    /// they received and had not written lies between what is counted.
     fn into_runs(
         self,
         identity: &Identity,
         mut counted: BTreeMap<(String, Uuid), Timestamp>,
         from: Option<Timestamp>,
+        carried: &[CarriedRules],
     ) -> Vec<Run> {
         let starts = self.starts;
         let later = |instance: &str, than: Timestamp| starts.after(instance, than);
@@ -190,6 +195,22 @@ impl RunWatermarks {
         }));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
+        let own = runs.iter().filter_map(|run| run.watermark.as_ref());
+        let own = own.map(|run| (run.instance.clone(), run.started));
+        let of_carried = self.others.iter().filter(|run| {
+            let mut carried = carried.iter().filter(|rules| rules.routes > 0);
+            others::is_of_same_versions(run, identity)
+                && carried.any(|rules| rules.rules_hash == run.identity.rules_hash)
+        });
+        let of_carried = of_carried.map(|run| (run.instance.clone(), run.started));
+        let counting: HashSet<(String, Timestamp)> = own.chain(of_carried).collect();
+        runs.extend(others::lost(
+            &self.others,
+            identity,
+            &starts,
+            self.since,
+            &counting,
+        ));
         if let Some(from) = from.or(begins) {
             // A clock may have been ahead when it began.
             let from = from.min(Timestamp::now());
@@ -506,7 +527,12 @@ impl Sums {
         let other_rules = self.other_rules(&runs_seen, &identity);
         let carried = self.take_carried();
         let only_left_out = self.take_only_left_out();
-        let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
+        let runs = runs_seen.into_runs(
+            &identity,
+            self.runs,
+            self.window.map(|window| window.from),
+            &carried,
+        );
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         let empty = begins.map(|begins| Window {
@@ -565,7 +591,12 @@ impl Sums {
         let other_rules = self.other_rules(&runs_seen, &identity);
         let carried = self.take_carried();
         let only_left_out = self.take_only_left_out();
-        let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
+        let runs = runs_seen.into_runs(
+            &identity,
+            self.runs,
+            self.window.map(|window| window.from),
+            &carried,
+        );
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(self.window, example)?;
         let mut hits: BTreeMap<String, u64> = BTreeMap::new();

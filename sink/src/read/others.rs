@@ -5,7 +5,7 @@
 //! rules or for another version, and whoever decides must know that. A run that was ended by a reload or restart of its
 //! instance only settles its remaining requests, and does not count as receiving.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
 
 use parity_schemas::evidence::OtherRules;
@@ -67,6 +67,20 @@ pub(super) fn receiving(
         run.receives && (is_of_same_versions(run, identity) || run.written >= since)
     });
     receiving.map(move |run| Run {
+        apart: Some(if is_of_same_versions(run, identity) {
+            Apart::Rules(run.identity.rules_hash.clone())
+        } else {
+            Apart::Versions {
+                legacy: run.identity.legacy_version.clone(),
+                candidate: run.identity.candidate_version.clone(),
+            }
+        }),
+        ..of(run)
+    })
+}
+
+fn of(run: &OtherRun) -> Run {
+    Run {
         instance: run.instance.clone(),
         watermark: Some(Watermark {
             id: run.id,
@@ -80,18 +94,36 @@ pub(super) fn receiving(
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
-        apart: Some(if is_of_same_versions(run, identity) {
-            Apart::Rules(run.identity.rules_hash.clone())
-        } else {
-            Apart::Versions {
-                legacy: run.identity.legacy_version.clone(),
-                candidate: run.identity.candidate_version.clone(),
-            }
-        }),
-    })
+        apart: None,
+    }
 }
 
-fn is_of_same_versions(run: &OtherRun, identity: &Identity) -> bool {
+/// The runs of the same versions under other rules that were killed, and whose place a process took that counts here: `counting`
+/// has instance and begin of each. A change of the rules at that moment makes nothing known of what they had not written. Nothing
+/// of it is asked for if the next process had begun by `since`.
+pub(super) fn lost(
+    runs: &[OtherRun],
+    identity: &Identity,
+    starts: &Starts,
+    since: Option<Timestamp>,
+    counting: &HashSet<(String, Timestamp)>,
+) -> Vec<Run> {
+    let killed = runs
+        .iter()
+        .filter(|run| !run.ended && !run.receives && is_of_same_versions(run, identity));
+    let lost = killed.filter_map(|run| {
+        let next = starts.after(&run.instance, run.written)?;
+        let is_past = since.is_some_and(|since| next <= since);
+        let counts = counting.contains(&(run.instance.clone(), next));
+        (counts && !is_past).then(|| Run {
+            succeeded: Some(next),
+            ..of(run)
+        })
+    });
+    lost.collect()
+}
+
+pub(super) fn is_of_same_versions(run: &OtherRun, identity: &Identity) -> bool {
     run.identity.legacy_version == identity.legacy_version
         && run.identity.candidate_version == identity.candidate_version
 }

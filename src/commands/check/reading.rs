@@ -10,10 +10,13 @@ use parity_mirror::replay::{Format, OpenError, Recorded, Source, SourceError, Un
 /// How long what was read already may take to come over, when the time is up.
 const HANDED_OVER: Duration = Duration::from_millis(20);
 
+/// A request, or what stands in the place of one.
+type Part = Result<Box<Recorded>, Unreadable>;
+
 /// What came of reading on.
 pub(super) enum Next {
-    /// A request, or what stands in the place of one.
-    Part(Result<Box<Recorded>, Unreadable>),
+    /// There is one more.
+    Part(Part),
     /// There is no more.
     End,
     /// Nothing came before the time was up.
@@ -23,7 +26,7 @@ pub(super) enum Next {
 /// A file that is read. The thread ends with the file, or else with the process: nothing else wakes what waits for a pipe.
 pub(super) struct Reading {
     /// `None` is the end. A thread that ends without it has failed.
-    parts: Receiver<Result<Option<Result<Box<Recorded>, Unreadable>>, OpenError>>,
+    parts: Receiver<Result<Option<Part>, OpenError>>,
 }
 
 impl Reading {

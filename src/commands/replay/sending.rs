@@ -179,9 +179,10 @@ impl Sent {
         let requests = plural(self.requests, "request", "requests");
         if self.incomplete > 0 {
             terminal::note(&format!(
-                "this is no proof, so the exit code is 3: {} of {requests} sent without what the recording hides; set it by \
+                "this is no proof, so the exit code is 3: {} of {} sent without what the recording hides; set it by \
                  [[substitute]], keep it in clear when you record (redact.keep_query), or accept that with --accept-hidden",
-                grouped(self.incomplete)
+                grouped(self.incomplete),
+                plural(self.requests, "request was", "requests were")
             ));
         }
         if self.unseen > 0 {

@@ -16,6 +16,16 @@ fn hidden(document: &Value) -> Vec<String> {
 
 const SECRET: &str = "Zq8-operators-own-token";
 
+/// An answer that says the secret in several spellings.
+fn echoing() -> Answer {
+    Answer::json(format!(
+        r#"{{"a":1,"echo":"you are {SECRET}","all":["{SECRET}"],"spelt":"{}"}}"#,
+        // As some services write JSON.
+        SECRET.replace('-', "\\u002d").replace('/', "\\/")
+    ))
+    .header("server", SECRET)
+}
+
 #[test]
 fn what_the_record_hides_is_named_and_not_made_up() {
     let stage = Stage::new(r#"{"a":1}"#, r#"{"a":2}"#);
@@ -89,14 +99,7 @@ fn what_the_record_hides_is_named_and_not_made_up() {
         "--candidate",
         &candidate,
     ];
-    stage.candidate.answers(
-        Answer::json(format!(
-            r#"{{"a":1,"echo":"you are {SECRET}","all":["{SECRET}"],"spelt":"{}"}}"#,
-            // As some services write JSON.
-            SECRET.replace('-', "\\u002d").replace('/', "\\/")
-        ))
-        .header("server", SECRET),
-    );
+    stage.candidate.answers(echoing());
     for output in ["text", "json"] {
         let arguments = [&arguments[..], &["--output", output]].concat();
         let ended = stage

@@ -6,7 +6,7 @@ mod many;
 use parity_schemas::evidence::{Decision, SetEvidence, Thresholds, Window};
 use parity_schemas::noise::{Excused, NoiseGroup};
 use parity_schemas::recheck::EvidenceCounts;
-use parity_schemas::report::{CoincidingGroup, GroupExample, RouteReport};
+use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport, RouteReport};
 use parity_schemas::severity::Severity;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;

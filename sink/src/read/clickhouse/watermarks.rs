@@ -60,6 +60,7 @@ impl ClickHouseReader {
             watermarks,
             starts,
             others,
+            since: selection.since,
         })
     }
 

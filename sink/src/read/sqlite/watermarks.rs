@@ -104,22 +104,9 @@ impl SqliteReader {
                 receives: false,
             })
         })?;
-        others.extend(
-            other
-                .into_iter()
-                .filter(|run| selection.allows(&run.identity))
-                .map(|run| OtherRun {
-                    id: run.id,
-                    identity: run.identity,
-                    instance: run.instance,
-                    started: run.started,
-                    written: run.written,
-                    complete_until: run.complete_until,
-                    ended: false,
-                    counted: false,
-                    receives: false,
-                }),
-        );
+        let other = other.into_iter();
+        let other = other.filter(|run| selection.allows(&run.identity));
+        others.extend(other.map(unheard_of));
         others::find_receiving(&mut others, &starts, |run, since| {
             self.received_since(run, since)
         })?;
@@ -127,6 +114,7 @@ impl SqliteReader {
             watermarks,
             starts,
             others,
+            since: selection.since,
         })
     }
 
@@ -262,3 +250,18 @@ const SELECT_FOUND: &str = "SELECT id, revision, interval_start, received, \"mat
 const SELECT_RUN: &str = "SELECT 1 FROM watermarks WHERE id = ?1";
 
 const SELECT_STARTS: &str = "SELECT instance, started FROM watermarks WHERE migration = ?1";
+
+/// A run that the file has not heard of, of another identity.
+fn unheard_of(run: Watermark) -> OtherRun {
+    OtherRun {
+        id: run.id,
+        identity: run.identity,
+        instance: run.instance,
+        started: run.started,
+        written: run.written,
+        complete_until: run.complete_until,
+        ended: false,
+        counted: false,
+        receives: false,
+    }
+}
