@@ -48,6 +48,84 @@ fn a_mirror_that_was_killed_in_the_window_is_not_left_out() {
     assert_eq!(again.stop().0, 0);
 }
 
+/// Whoever kills a mirror and changes its rules before it is started again gets no pass without what is lost.
+#[test]
+fn other_rules_do_not_hide_that_a_mirror_was_killed() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let rule = |path: &str| {
+        format!(
+            "[[rule]]\nid = \"other\"\npath = \"{path}\"\naction = \"ignore\"\nreason = \"r\"\nowner = \"o\"\n"
+        )
+    };
+    place.write("parity.toml", "");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send(&mirror, "/items", 100);
+    mirror.settled(100);
+    send(&mirror, "/wrong", 3);
+    mirror.kill();
+    let killed = Timestamp::now().to_string();
+    place.write("parity.toml", rule("/other"));
+    let again = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send(&again, "/items", ENOUGH);
+    wait_for("the second to be known", || {
+        (last_start(&place) > killed).then_some(())
+    });
+    let start = last_start(&place);
+    let lost = |rules: &str| {
+        let lost = gate(&place, &[]);
+        assert_eq!(lost.code, 3, "{rules}: {}", lost.stdout);
+        for told in ["another process of its name has begun since", &start] {
+            assert!(
+                lost.stdout.contains(told),
+                "{rules}: {told}: {}",
+                lost.stdout
+            );
+        }
+    };
+    lost("changed while it was dead");
+    let after = gate(&place, &["--since", &start, "--wait", "1m"]);
+    assert_eq!(after.code, 0, "{}", after.stdout);
+    assert_eq!(again.stop().0, 0);
+    // Nor does a further change, by which what the second one counted is carried over.
+    place.write("parity.toml", rule("/another"));
+    let third = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    wait_for("the third to be known", || {
+        (last_start(&place) > start).then_some(())
+    });
+    lost("changed again");
+    assert_eq!(third.stop().0, 0);
+}
+
+/// A replay asks for what it sends itself.
+#[test]
+fn a_replay_decides_although_the_one_before_it_was_killed() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let line =
+        "10.0.0.1 - - [24/Nov/2026:03:00:00 +0000] \"GET /items/1 HTTP/1.1\" 200 1 \"-\" \"-\"\n";
+    place.write("access.log", line.repeat(500));
+    let (one, two) = (legacy.url(), candidate.url());
+    let arguments = [
+        "replay",
+        "access.log",
+        "--legacy",
+        &one,
+        "--candidate",
+        &two,
+        "--gate",
+        "--one-look",
+        "--max-mismatch-rate",
+        "0.05",
+    ];
+    let slow = [&arguments[..], &["--rate", "20"]].concat();
+    let killed = place.start(&mut place.command(&slow));
+    wait_for("some requests", || (candidate.seen() >= 30).then_some(()));
+    killed.kill();
+    let replayed = place.run(&arguments);
+    assert_eq!(replayed.code, 0, "{} {}", replayed.stdout, replayed.stderr);
+}
+
 /// No mirror of its name has begun since, so it may have received requests until now.
 #[test]
 fn a_mirror_that_fell_silent_before_the_window_is_not_left_out_unless_it_is_gone() {
