@@ -152,10 +152,13 @@ fn what_is_unknown_of_a_run_reaches_into_the_window() {
         let began = ("one".to_owned(), Some(at(125)));
         let same = |name: &str| (name.to_owned(), None);
         let (again, reloaded) = (same("one"), same("under other rules"));
-        let all = [began, again.clone(), two.clone(), reloaded];
+        // As with equal rules, nobody knows what the one before received until then.
+        let killed = ("under other rules".to_owned(), Some(at(126)));
+        let all = [began, again.clone(), two.clone(), reloaded, killed];
         assert_eq!(runs(124), all);
         assert_eq!(runs(125)[0], again);
-        assert_eq!(runs(125).len(), 3);
+        assert_eq!(runs(125).len(), 4);
+        assert_eq!(runs(126).len(), 3);
     });
 }
 
