@@ -6,6 +6,7 @@
 mod architecture;
 mod attributes;
 mod broken_candidates;
+mod browser;
 mod check;
 mod ci;
 mod clients;
@@ -36,6 +37,7 @@ mod docs;
 mod documents;
 mod downloads;
 mod equal_errors;
+mod events;
 mod expiries;
 mod faults;
 mod floods;
