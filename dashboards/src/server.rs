@@ -7,6 +7,7 @@ mod access;
 mod answer;
 mod api;
 mod connections;
+mod events;
 mod gate;
 mod guard;
 mod history;
@@ -53,6 +54,12 @@ pub async fn serve(
         site.registry.register_collector(Box::new(series.clone()));
     }
     let site = Arc::new(site);
+    let (end, ending) = watch::channel(false);
+    let events = Arc::new(events::Events::new(connections, ending));
+    let shutdown = async move {
+        shutdown.await;
+        end.send_replace(true);
+    };
     let judging = async {
         match &series {
             Some(series) => gate::judge(&site, series).await,
@@ -60,12 +67,13 @@ pub async fn serve(
         }
     };
     tokio::select! {
-        () = connections::serve(listener, tls, router(&site), connections, shutdown) => {}
+        () = connections::serve(listener, tls, router(&site, &events), connections, shutdown) => {}
         () = judging => {}
+        () = events::look(&site, &events) => {}
     }
 }
 
-fn router(site: &Arc<Site>) -> Router {
+fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
     let guarded = Router::new()
         .route("/", get(html::overview))
         .route("/report", get(html::report))
@@ -81,7 +89,7 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/mismatches/{id}/rerun", post(rerun::page))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
-        .route("/assets/style.css", get(html::style))
+        .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))
         .route("/api/v1/history", get(history::history))
@@ -105,6 +113,7 @@ fn router(site: &Arc<Site>) -> Router {
         .merge(guarded)
         .with_state(Arc::clone(site))
         .merge(gate::router(site))
+        .merge(events::router(site, events))
         .layer(middleware::map_response(guard::harden))
 }
 
