@@ -130,6 +130,7 @@ impl Layers {
     }
 
     /// The certificate of the port, if it has one.
+    #[expect(clippy::option_option, reason = "wrong, none, or one")]
     fn admin_tls(&mut self, port: &AdminPort) -> Option<Option<TlsAcceptor>> {
         let (certificate, key) = (port.certificate_file, port.key_file);
         let Some(files) = self.server_tls(certificate, key)? else {
@@ -153,6 +154,7 @@ impl Layers {
     }
 
     /// Two files that belong together: a certificate and its key; `None` if one of them is missing or cannot be read.
+    #[expect(clippy::option_option, reason = "wrong, none, or one")]
     pub(super) fn server_tls(
         &mut self,
         certificate: &'static One<PathBuf>,

@@ -8,6 +8,7 @@ mod architecture;
 mod attributes;
 mod broken_candidates;
 mod browser;
+mod byte_budget;
 mod check;
 mod ci;
 mod clients;
