@@ -39,6 +39,7 @@ use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, Terms
 use super::groups::EXAMPLES_TRIED;
 use super::history::HistoryFilter;
 use super::in_force::last_in_force;
+use super::neighbours::Side;
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
@@ -336,6 +337,15 @@ impl RecordReader for ClickHouseReader {
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
         self.list_mismatches(filter, limit)
+    }
+
+    fn beside(
+        &self,
+        filter: &MismatchFilter,
+        of: (Timestamp, Uuid),
+        side: Side,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        self.list_beside(filter, of, side)
     }
 
     fn list_answered(
