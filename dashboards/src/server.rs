@@ -6,6 +6,7 @@
 mod answer;
 mod api;
 mod connections;
+mod downloads;
 mod gate;
 mod guard;
 mod history;
@@ -72,9 +73,11 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/rules", get(html::rules))
         .route("/health", get(html::health))
         .route("/mismatches/{id}", get(html::mismatch))
+        .route("/mismatches/{id}/bodies/{which}", get(downloads::body))
         .route("/mismatches/{id}/rerun", post(rerun::page))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
+        .route("/decisions/{id}/export", get(downloads::decision))
         .route("/assets/style.css", get(html::style))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
             settings.store,
             settings.migration,
             (settings.known, settings.dated),
-            admin.token,
+            (admin.token, admin.links),
             reruns,
         ),
         server::CONNECTIONS,

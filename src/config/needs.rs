@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
+use parity_dashboards::links::Links;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::RuleText;
@@ -26,7 +27,7 @@ use super::loops::Ports;
 use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
 use super::recording::RecordingSettings;
 use super::settings::{
-    self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
+    self, Kind, One, Setting, attributes, limits, links, mirror, recheck, redact, retention, top,
 };
 use super::substitutes::Substitute;
 
@@ -132,6 +133,8 @@ pub(crate) struct AdminSettings {
     pub(crate) address: SocketAddr,
     /// Bearer token; always there unless the address is loopback.
     pub(crate) token: Option<String>,
+    /// Where its pages lead to elsewhere.
+    pub(crate) links: Links,
 }
 
 /// Which record to read.
@@ -200,7 +203,20 @@ impl Layers {
             return None;
         }
         let token = token.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Some(AdminSettings { address, token })
+        Some(AdminSettings {
+            address,
+            token,
+            links: self.links(),
+        })
+    }
+
+    /// Where pages lead to elsewhere.
+    fn links(&mut self) -> Links {
+        Links {
+            grafana: self.get(&links::GRAFANA),
+            trace: self.get(&links::TRACE),
+            logs: self.get(&links::LOGS),
+        }
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {

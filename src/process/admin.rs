@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use parity_dashboards::links::Links;
 use parity_dashboards::server::{self, Process, Reruns, Site};
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
@@ -119,7 +120,7 @@ pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
     (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
-    token: Option<String>,
+    (token, links): (Option<String>, Links),
     reruns: Option<Reruns>,
 ) -> Site {
     let mut registry = Registry::default();
@@ -133,5 +134,6 @@ pub(crate) fn reading_site(
         reruns,
         known: Arc::new(move || Arc::clone(&known)),
         dated,
+        links,
     }
 }

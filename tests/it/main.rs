@@ -6,6 +6,7 @@
 mod architecture;
 mod attributes;
 mod broken_candidates;
+mod browsing;
 mod check;
 mod ci;
 mod clients;
