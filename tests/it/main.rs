@@ -43,6 +43,7 @@ mod floods;
 mod grafana;
 mod graphql;
 mod graphql_operations;
+mod group_lists;
 mod grpc;
 mod grpc_web;
 mod history;
