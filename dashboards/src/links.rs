@@ -195,8 +195,13 @@ impl FromStr for LinkTemplate {
         }
         let filled = template.with(ANY);
         let is_address = filled.parse::<Uri>().is_ok_and(|uri| {
-            let host = uri.host();
-            host.is_some_and(|host| !host.is_empty())
+            let authority = uri.authority();
+            authority.is_some_and(|authority| {
+                // A port that is no number is none for the parser.
+                let port = authority.as_str().strip_prefix(authority.host());
+                let has_port = port.is_some_and(|port| !port.is_empty());
+                !authority.host().is_empty() && has_port == authority.port_u16().is_some()
+            })
         });
         if !is_address {
             return Err(format!(

@@ -45,6 +45,8 @@ use crate::view::{
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
 const CELL_CHARS: usize = 160;
+/// Bytes of a recorded body that stand open on its page: some screens. More can be unfolded.
+const MAX_OPEN: usize = 4 << 10;
 /// Places named for each reason why something counts as equal.
 const MAX_PLACES: usize = 20;
 /// What is shown of two values on the page of a mismatch: all of them.

@@ -45,7 +45,7 @@ pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
 use self::history::HistoryFilter;
-use self::neighbours::Side;
+use self::neighbours::{Beside, Side};
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -197,7 +197,7 @@ trait RecordReader: Send {
         filter: &MismatchFilter,
         of: (Timestamp, Uuid),
         side: Side,
-    ) -> Result<Vec<Uuid>, StoreError>;
+    ) -> Result<Beside, StoreError>;
     fn list_answered(
         &self,
         filter: &AnsweredFilter,

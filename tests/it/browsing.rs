@@ -349,3 +349,62 @@ fn no_parameter_stands_raw_in_a_form_or_an_error_and_a_form_sends_it_back() {
     }
     mirror.stop();
 }
+
+/// Bytes of a body that nobody reads whole.
+const LARGE: usize = 10 << 20;
+
+#[test]
+fn two_bodies_of_ten_megabytes_are_a_page_of_bounded_size() {
+    let services = [0, 1].map(|side| {
+        Service::start(move |request| {
+            // One value of many differs: among the first ones, or near the end.
+            let is_early = request.target.starts_with("/early");
+            let (text, items) = ("é".repeat(300), LARGE / 640);
+            let at = if is_early { 10 } else { items - 10 };
+            let each = (0..items).map(|item| {
+                let value = if item == at { side } else { 7 };
+                format!("{{\"id\":{item},\"value\":{value},\"text\":\"{text}\"}}")
+            });
+            let mut body = String::from("[");
+            body.push_str(&each.collect::<Vec<_>>().join(","));
+            body.push(']');
+            Answer::json(body)
+        })
+    });
+    let place = Place::new();
+    let config = place.write(
+        "parity.toml",
+        "[limits]\nbody = \"16MiB\"\nshadow_bytes = \"64MiB\"\ncandidate_deadline = \"30s\"\n[recheck]\nrate = 0\n",
+    );
+    let config = config.display().to_string();
+    let more = ["--config", config.as_str()];
+    let mirror = place.mirror(&services[0].url(), &services[1].url(), &more);
+    mirror.get("/early/1");
+    mirror.settled(1);
+    mirror.get("/late/1");
+    mirror.settled(2);
+    for (route, told) in [
+        (
+            "GET%20/early/%7Bid%7D",
+            "a body was cut where it was recorded",
+        ),
+        (
+            "GET%20/late/%7Bid%7D",
+            "What is stored of the two bodies is the same",
+        ),
+    ] {
+        let id = ids(&mirror, route).remove(0);
+        for layout in ["", "?split=true"] {
+            let began = std::time::Instant::now();
+            let page = page(&mirror, &format!("/mismatches/{id}{layout}"));
+            println!(
+                "{route}{layout}: {} bytes in {:?}",
+                page.len(),
+                began.elapsed()
+            );
+            assert!(page.contains(told), "{page}");
+            assert!(page.len() < 512 << 10, "{} bytes", page.len());
+        }
+    }
+    mirror.stop();
+}

@@ -104,9 +104,8 @@ impl Curl {
             words.next_line();
             if !line.url.starts_with('/') {
                 words.option("--request-target", &line.url);
-                words.plain(" ");
             }
-            words.plain(&format!("\"${SERVICE}\""));
+            words.plain(&format!(" \"${SERVICE}\""));
             if line.url.starts_with('/') {
                 words.word(&line.url);
             }

@@ -133,6 +133,19 @@ impl<'a> MismatchView<'a> {
         BodyDiff::of(self.mismatch.sample.as_ref()?)
     }
 
+    /// Whether what differs is behind what is stored of the two bodies: their stored parts are the same.
+    pub(crate) fn is_behind(self) -> bool {
+        let sample = self.mismatch.sample.as_ref();
+        sample.is_some_and(
+            |Sample {
+                 legacy, candidate, ..
+             }| {
+                let is_cut = legacy.body_cut && candidate.body_cut;
+                is_cut && !legacy.body.is_empty() && legacy.body == candidate.body
+            },
+        )
+    }
+
     /// The request and the two answers, if they were kept.
     pub(crate) fn messages(self) -> Vec<(Which, &'a RecordedMessage)> {
         let sample = self.mismatch.sample.as_ref();

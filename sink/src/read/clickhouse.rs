@@ -39,7 +39,7 @@ use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, Terms
 use super::groups::EXAMPLES_TRIED;
 use super::history::HistoryFilter;
 use super::in_force::last_in_force;
-use super::neighbours::Side;
+use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
@@ -344,7 +344,7 @@ impl RecordReader for ClickHouseReader {
         filter: &MismatchFilter,
         of: (Timestamp, Uuid),
         side: Side,
-    ) -> Result<Vec<Uuid>, StoreError> {
+    ) -> Result<Beside, StoreError> {
         self.list_beside(filter, of, side)
     }
 

@@ -104,7 +104,7 @@ impl Conditions {
         conditions
     }
 
-    fn is(&mut self, column: &str, value: &str) {
+    pub(super) fn is(&mut self, column: &str, value: &str) {
         let prefix = self.spelling.prefix;
         self.all.push(format!("{prefix}{column} = ?"));
         self.values.push(Value::Text(value.to_owned()));

@@ -1,14 +1,12 @@
 //! Where a mismatch stands among others: the one before it, the one after it, and how many there are.
 //!
 //! Stores list ids alone, on each side as many as somebody would go through one by one. So a group of a million mismatches costs no
-//! more than one of a thousand.
+//! more than one of a few hundred.
 
 use uuid::Uuid;
 
 /// Mismatches that are counted on each side of one.
-pub const MAX_NEIGHBOURS: usize = 1_000;
-/// Ids that are listed of a side: one more tells that there are more.
-pub(super) const LISTED: usize = MAX_NEIGHBOURS + 1;
+pub const MAX_NEIGHBOURS: usize = 200;
 
 /// A side of a mismatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,22 +26,40 @@ pub struct Neighbours {
     pub newer_count: usize,
     /// How many are older, [`MAX_NEIGHBOURS`] at most.
     pub older_count: usize,
-    /// There are more newer ones than are counted.
+    /// There may be more newer ones than are counted.
     pub more_newer: bool,
-    /// There are more older ones than are counted.
+    /// There may be more older ones than are counted.
     pub more_older: bool,
 }
 
+/// Those on one side, the nearest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// [`MAX_NEIGHBOURS`] at most.
+    pub(super) ids: Vec<Uuid>,
+    /// There may be more.
+    pub(super) is_cut: bool,
+}
+
+impl Beside {
+    /// Of a list that has one more than is counted, if there are more.
+    pub(super) fn of(mut ids: Vec<Uuid>) -> Self {
+        let is_cut = ids.len() > MAX_NEIGHBOURS;
+        ids.truncate(MAX_NEIGHBOURS);
+        Self { ids, is_cut }
+    }
+}
+
 impl Neighbours {
-    /// Between those on both sides, the nearest first.
-    pub(super) fn between(newer: &[Uuid], older: &[Uuid]) -> Self {
+    /// Between those on both sides.
+    pub(super) fn between(newer: &Beside, older: &Beside) -> Self {
         Self {
-            newer: newer.first().copied(),
-            older: older.first().copied(),
-            newer_count: newer.len().min(MAX_NEIGHBOURS),
-            older_count: older.len().min(MAX_NEIGHBOURS),
-            more_newer: newer.len() > MAX_NEIGHBOURS,
-            more_older: older.len() > MAX_NEIGHBOURS,
+            newer: newer.ids.first().copied(),
+            older: older.ids.first().copied(),
+            newer_count: newer.ids.len(),
+            older_count: older.ids.len(),
+            more_newer: newer.is_cut,
+            more_older: older.is_cut,
         }
     }
 }

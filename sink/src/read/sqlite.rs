@@ -35,7 +35,7 @@ use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, Terms
 use super::groups::ExampleRow;
 use super::history::HistoryFilter;
 use super::in_force::{RunTimes, last_in_force};
-use super::neighbours::Side;
+use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
@@ -174,7 +174,7 @@ impl RecordReader for SqliteReader {
         filter: &MismatchFilter,
         of: (Timestamp, Uuid),
         side: Side,
-    ) -> Result<Vec<Uuid>, StoreError> {
+    ) -> Result<Beside, StoreError> {
         self.list_beside(filter, of, side)
     }
 

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::read::MismatchFilter;
 use crate::read::conditions::Conditions;
 use crate::read::groups::ExampleRow;
-use crate::read::neighbours::{LISTED, Side};
+use crate::read::neighbours::{Beside, MAX_NEIGHBOURS, Side};
 
 /// Ids of one query.
 const IDS_PER_QUESTION: usize = 1_000;
@@ -104,7 +104,7 @@ impl ClickHouseReader {
         filter: &MismatchFilter,
         (time, id): (Timestamp, Uuid),
         side: Side,
-    ) -> Result<Vec<Uuid>, StoreError> {
+    ) -> Result<Beside, StoreError> {
         let mut conditions = of_mismatches(filter);
         let order = match side {
             Side::Newer => {
@@ -117,14 +117,14 @@ impl ClickHouseReader {
             }
         };
         let sql = format!(
-            "SELECT toString(t.id) AS name FROM mismatches AS t {} {order} LIMIT 1 BY t.id LIMIT {LISTED}",
-            conditions.sql()
+            "SELECT toString(t.id) AS name FROM mismatches AS t {} {order} LIMIT 1 BY t.id LIMIT {}",
+            conditions.sql(),
+            MAX_NEIGHBOURS + 1
         );
         let found = self.ask::<NameRow>(self.bound(&sql, conditions))?;
         let names = found.iter();
-        names
-            .map(|row| word("mismatches", "id", &row.name))
-            .collect()
+        let ids = names.map(|row| word("mismatches", "id", &row.name));
+        Ok(Beside::of(ids.collect::<Result<_, _>>()?))
     }
 
     /// The columns for examples, by id, without those that no longer exist.
