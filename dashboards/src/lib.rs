@@ -10,6 +10,7 @@
 //! compares, which are the user's own files. Each surface treats every such string as hostile.
 
 pub mod junit;
+pub mod links;
 pub mod markdown;
 pub mod pages;
 pub mod question;

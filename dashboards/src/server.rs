@@ -7,6 +7,7 @@ mod access;
 mod answer;
 mod api;
 mod connections;
+mod downloads;
 mod events;
 mod gate;
 mod guard;
@@ -86,9 +87,11 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/rules", get(html::rules))
         .route("/health", get(html::health))
         .route("/mismatches/{id}", get(html::mismatch))
+        .route("/mismatches/{id}/bodies/{which}", get(downloads::body))
         .route("/mismatches/{id}/rerun", post(rerun::page))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
+        .route("/decisions/{id}/export", get(downloads::decision))
         .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use parity_dashboards::links::Links;
 use parity_dashboards::server::{self, Access, Process, Reruns, Site, TlsAcceptor};
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
@@ -142,7 +143,7 @@ pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
     (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
-    access: Access,
+    (access, links): (Access, Links),
     reruns: Option<Reruns>,
 ) -> Site {
     let mut registry = Registry::default();
@@ -156,5 +157,6 @@ pub(crate) fn reading_site(
         reruns,
         known: Arc::new(move || Arc::clone(&known)),
         dated,
+        links,
     }
 }

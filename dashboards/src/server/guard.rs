@@ -238,7 +238,9 @@ pub(super) async fn harden(mut response: Response) -> Response {
         (header::REFERRER_POLICY, "no-referrer"),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        // What an answer says itself is stricter: a stored body must not be taken for a page.
+        let value = HeaderValue::from_static(value);
+        headers.entry(name).or_insert(value);
     }
     response
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
+use parity_schemas::visible::meant;
 use parity_sink::MismatchFilter;
 use parity_sink::read::{DecisionFilter, MAX_DECISIONS, MAX_MISMATCHES};
 
@@ -93,6 +94,9 @@ impl Parameters for ScreenAsking {
         if value.is_empty() {
             return Ok(());
         }
+        // Forms and pages spell out what nobody would see.
+        let meant = meant(value);
+        let value = &*meant;
         let text = || Some(value.to_owned());
         let browsing = &mut self.browsing;
         match name {
@@ -333,7 +337,7 @@ impl Parameters for DecisionQuestion {
             "outcome" => self.filter.outcome = Some(values::outcome(value)?),
             "limit" => self.limit = Some(values::limit(value, MAX_DECISIONS)?),
             "after" => self.filter.before = Some(after(value)?),
-            _ => self.filter.migration = Some(value.to_owned()),
+            _ => self.filter.migration = Some(meant(value).into_owned()),
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod fields;
 mod forms;
 mod history;
 mod mark;
+mod mismatches;
 mod rows;
 mod watermarks;
 
@@ -18,7 +19,7 @@ use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::history::History;
-use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
+use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -36,6 +37,7 @@ use super::groups::ExampleRow;
 use super::history::HistoryFilter;
 use super::in_force::{RunTimes, last_in_force};
 use super::mark::Mark;
+use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
@@ -170,34 +172,16 @@ impl RecordReader for SqliteReader {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
-        // The list is JSON, so a fingerprint in quotes is only found as a whole; the index contains the list.
-        let listed = filter
-            .fingerprint
-            .as_deref()
-            .map(serde_json::Value::from)
-            .map(|fingerprint| fingerprint.to_string());
-        let (before, before_id) = filter
-            .before
-            .map_or((i64::MAX, String::new()), |(time, id)| {
-                (time.as_micros(), id.to_string())
-            });
-        let columns = all_of(RecordType::Mismatch);
-        let sql = format!(
-            "SELECT {columns} FROM mismatches WHERE (time, id) < (?1, ?2) \
-             AND (?3 IS NULL OR instr(fingerprints, ?3) > 0) AND (?4 IS NULL OR route = ?4) \
-             AND (?5 IS NULL OR migration = ?5) AND (?7 IS NULL OR class = ?7) ORDER BY time DESC, id DESC LIMIT ?6"
-        );
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = params![
-            before,
-            before_id,
-            listed,
-            filter.route,
-            filter.migration,
-            limit,
-            filter.class.map(MismatchClass::as_str)
-        ];
-        self.rows(&sql, values, "mismatches", mismatch)
+        self.list_mismatches(filter, limit)
+    }
+
+    fn beside(
+        &self,
+        filter: &MismatchFilter,
+        of: (Timestamp, Uuid),
+        side: Side,
+    ) -> Result<Beside, StoreError> {
+        self.list_beside(filter, of, side)
     }
 
     fn list_answered(

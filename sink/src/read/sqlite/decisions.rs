@@ -107,7 +107,8 @@ impl SqliteReader {
     }
 }
 
-const SPELLING: Spelling = Spelling {
+/// How this store writes conditions.
+pub(super) const SPELLING: Spelling = Spelling {
     prefix: "",
     id: "id",
     micros: "time",
