@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-import { assertHarmless, open } from "./visitor.mjs";
+import { assertHarmless, open, waitFor } from "./visitor.mjs";
 
 const SCREENS = ["/", "/history", "/causes", "/groups?tab=all", "/routes", "/noise", "/rules", "/decisions", "/report", "/health"];
 const SCHEMES = ["light", "dark"];
@@ -115,7 +115,74 @@ async function axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(vi
   return told;
 }
 
+// Otherwise the checks above would not fail.
+async function what_must_not_happen_is_refused_and_noticed(visitor, { plain }) {
+  const page = await visitor.page();
+  await open(page, plain);
+  const refused = await page.evaluate(() => {
+    const attempts = [
+      () => { document.querySelector("main").innerHTML = "<img src=x onerror=alert(1)>"; },
+      () => document.querySelector("main").setAttribute("onclick", "alert(1)"),
+      () => globalThis.trustedTypes.createPolicy("other", {}),
+    ];
+    const isRefused = (attempt) => {
+      try {
+        attempt();
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    return attempts.map(isRefused);
+  });
+  assert.deepEqual(refused, [true, true, true]);
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.append("window.executed = 'inline'");
+    const style = document.createElement("style");
+    const image = new Image();
+    image.src = "http://127.0.0.1:1/";
+    document.body.append(style, image);
+    try {
+      document.body.append(script);
+    } catch {
+      // It is refused.
+    }
+    setTimeout(() => alert("open"));
+  });
+  await waitFor("the dialog", () => visitor.troubles.some((trouble) => trouble.includes("dialog: open")));
+  assert.ok(visitor.troubles.some((trouble) => trouble.includes("console: ")), `${visitor.troubles}`);
+  await assert.rejects(assertHarmless(page));
+  assert.equal(await page.evaluate(() => window.executed), undefined);
+  visitor.troubles.length = 0;
+}
+
+// Forms are not refused as those of another origin, and their answers are pages like others.
+async function buttons_of_forms_do_what_they_say(visitor, { plain, axe }) {
+  const page = await visitor.page();
+  await open(page, plain);
+  for (const [now, then] of [["Stop shadowing", "Start shadowing"], ["Start shadowing", "Stop shadowing"]]) {
+    await page.getByRole("button", { name: now }).click();
+    await page.getByRole("button", { name: then }).waitFor();
+  }
+  await open(page, `${plain}/groups?of_route=GET%20/prices/%7Bid%7D`);
+  for (const path of ["/groups/", "/mismatches/"]) {
+    await page.locator(`main a[href^='${path}']`).first().click();
+    await page.waitForURL((address) => address.pathname.startsWith(path));
+  }
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.locator("h1").filter({ hasText: "Run again" }).waitFor();
+  assert.match(await page.locator("main").innerText(), /999/);
+  await assertHarmless(page);
+  await assertFits(page);
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.filter(({ impact }) => /critical|serious/.test(impact)), []);
+}
+
 export default [
+  what_must_not_happen_is_refused_and_noticed,
+  buttons_of_forms_do_what_they_say,
   nothing_of_a_hostile_corpus_is_executed,
   axe_finds_nothing_serious_and_no_page_is_wider_than_its_window,
 ];
