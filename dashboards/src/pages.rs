@@ -264,6 +264,8 @@ struct ErrorPage<'a> {
     message: &'a str,
     /// For the buttons that control the mirror: they work even if its record cannot be read.
     status: Option<Status>,
+    /// What the buttons carry; `None` for who may not press them.
+    form: Option<String>,
 }
 
 /// The whole report with its decision.
@@ -361,8 +363,17 @@ pub(crate) fn decision(
 }
 
 /// The page of an error.
-pub(crate) fn sorry(message: &str, status: Option<Status>) -> askama::Result<String> {
-    ErrorPage { message, status }.render()
+pub(crate) fn sorry(
+    message: &str,
+    status: Option<Status>,
+    form: Option<String>,
+) -> askama::Result<String> {
+    ErrorPage {
+        message,
+        status,
+        form,
+    }
+    .render()
 }
 
 /// A file that pages refer to.

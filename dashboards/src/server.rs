@@ -3,6 +3,7 @@
 //! The program gives it handles to what it controls ([`MirrorAdmin`], [`Site`]). It refuses requests that a page of
 //! another origin could cause (`guard`).
 
+mod access;
 mod answer;
 mod api;
 mod connections;
@@ -16,6 +17,7 @@ mod question;
 mod rerun;
 mod reruns;
 mod site;
+mod visit;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -29,17 +31,20 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
 pub use reruns::{Reruns, RunAgain};
 pub use site::{MirrorAdmin, Process, Site};
+pub use tokio_rustls::TlsAcceptor;
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves until `shutdown` completes; requests under way are finished. At most `connections` are open at a time; more
-/// wait to be accepted.
+/// wait to be accepted. While `tls` has a certificate, they are encrypted.
 pub async fn serve(
     listener: TcpListener,
+    tls: watch::Receiver<Option<TlsAcceptor>>,
     mut site: Site,
     connections: usize,
     shutdown: impl Future<Output = ()>,
@@ -62,7 +67,7 @@ pub async fn serve(
         }
     };
     tokio::select! {
-        () = connections::serve(listener, router(&site, &events), connections, shutdown) => {}
+        () = connections::serve(listener, tls, router(&site, &events), connections, shutdown) => {}
         () = judging => {}
         () = events::look(&site, &events) => {}
     }
@@ -96,6 +101,7 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/api/v1/status", get(api::status))
         .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
         .fallback(api::unknown)
+        .method_not_allowed_fallback(api::other_method)
         .layer(middleware::from_fn_with_state(
             Arc::clone(site),
             guard::admit,

@@ -122,8 +122,8 @@ fn announce(instance: &Instance, settings: &MirrorSettings) {
         settings.store
     ));
     terminal::note(&format!(
-        "admin port on http://{}/ · Ctrl-C drains and ends",
-        instance.admin_address()
+        "admin port on {} · Ctrl-C drains and ends",
+        instance.admin_url()
     ));
     if settings.identity.candidate_version.is_empty() {
         tracing::warn!(

@@ -32,12 +32,13 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
     let health = sink.handle();
     let port = AdminPort::start(
         listener,
+        settings.admin.tls,
         Site {
             store: settings.clickhouse.clone(),
             migration: settings.migration,
             process: Process::Sink(Arc::new(move || status(&health.health()))),
             registry,
-            token: settings.admin.token,
+            access: settings.admin.access,
             reruns: None,
             known: {
                 let known = settings.known;
@@ -48,10 +49,10 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
         CONNECTIONS,
     )?;
     terminal::note(&format!(
-        "moving {} to {} · admin port on http://{}/ · Ctrl-C finishes the batches in hand and ends",
+        "moving {} to {} · admin port on {} · Ctrl-C finishes the batches in hand and ends",
         settings.kafka,
         settings.clickhouse,
-        port.address()
+        port.url()
     ));
     let stopper = sink.stopper();
     let (finished, outcome) = tokio::sync::oneshot::channel();

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
 use super::Layers;
+use super::admin::{AdminSettings, OF_MIRROR};
 use super::file::{Raw, Written};
 use super::loops::Ports;
 use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
@@ -32,8 +32,6 @@ use super::substitutes::Substitute;
 
 /// An HMAC key shorter than this can be guessed.
 const MIN_KEY_BYTES: usize = 16;
-/// Shorter admin tokens can be guessed over the network.
-const MIN_TOKEN_BYTES: usize = 16;
 
 /// Everything `mirror` needs, checked.
 #[derive(Clone)]
@@ -125,15 +123,6 @@ pub(crate) struct RecheckSettings {
     pub(crate) control: f64,
 }
 
-/// Where the admin port listens and what it demands.
-#[derive(Clone, Debug)]
-pub(crate) struct AdminSettings {
-    /// Address.
-    pub(crate) address: SocketAddr,
-    /// Bearer token; always there unless the address is loopback.
-    pub(crate) token: Option<String>,
-}
-
 /// Which record to read.
 pub(crate) struct StoreSettings {
     /// Where it is.
@@ -176,31 +165,6 @@ impl Layers {
                 None
             }
         }
-    }
-
-    /// The admin port by its two settings.
-    pub(super) fn admin(
-        &mut self,
-        address_setting: &'static One<SocketAddr>,
-        token_file: &'static One<PathBuf>,
-    ) -> Option<AdminSettings> {
-        let address = self.get(address_setting);
-        let named = self.is_given(token_file);
-        let token = self.secret(token_file, MIN_TOKEN_BYTES);
-        let address = address?;
-        if !address.ip().is_loopback() && !named {
-            let origin = self.origin(address_setting);
-            let message = format!(
-                "{}: {address} can be reached from other machines, so it needs a token",
-                address_setting.key
-            );
-            let flag = token_file.flag.map_or(token_file.key, |flag| flag.name);
-            let hint = format!("name a file with {flag}, or listen on 127.0.0.1");
-            self.problems.push(Problem::new(origin, message).hint(hint));
-            return None;
-        }
-        let token = token.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Some(AdminSettings { address, token })
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
@@ -252,13 +216,12 @@ impl Layers {
             let any = Written::of(port, "127.0.0.1:0", Origin::Default);
             self.values.insert(port.key, any);
         }
-        let of_ports: [&'static Setting; 4] = [
+        let of_ports: [&'static One<PathBuf>; 3] = [
             &mirror::HANDOVER,
-            &mirror::ADMIN_TOKEN_FILE,
             &mirror::TLS_CERTIFICATE_FILE,
             &mirror::TLS_KEY_FILE,
         ];
-        for setting in of_ports {
+        for setting in OF_MIRROR.files().into_iter().chain(of_ports) {
             self.values.remove(setting.key);
         }
         self.mirror_to_serve()
@@ -274,7 +237,7 @@ impl Layers {
         let shadowing = self.get(&mirror::SHADOW);
         let workers = self.get(&mirror::WORKERS);
         let store = self.store();
-        let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
+        let admin = self.admin(&OF_MIRROR);
         let queue = self.get(&limits::QUEUE);
         let recheck = self.recheck();
         let attributes = self.attributes();
@@ -432,7 +395,7 @@ impl Layers {
 
     /// What `ui` needs.
     pub(crate) fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
-        let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
+        let admin = self.admin(&OF_MIRROR);
         let settings = self.reader()?;
         admin
             .map(|admin| (settings, admin))

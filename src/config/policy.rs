@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use http::header::{HeaderName, HeaderValue};
-use parity_mirror::{Forwarding, Limits, Policy, Sampling, ServerTls, Target};
+use parity_mirror::{Forwarding, Limits, Policy, Sampling, Target};
 
-use super::problem::{MAX_SECRET_BYTES, Origin, Problem, read_named_file};
+use super::problem::{MAX_SECRET_BYTES, Problem, read_named_file};
 use super::settings::{One, Side, candidate, forwarding, legacy, limits, mirror};
 use super::value::services;
 use super::{Layers, MAX_FILE_BYTES};
@@ -18,7 +18,7 @@ impl Layers {
         let legacy = self.target(&legacy::SIDE);
         let candidate = self.target(&candidate::SIDE);
         let ca_file = self.readable(&mirror::CA_FILE);
-        let tls = self.server_tls();
+        let tls = self.server_tls(&mirror::TLS_CERTIFICATE_FILE, &mirror::TLS_KEY_FILE);
         let share = self.get(&mirror::SAMPLE);
         let by = self.get(&mirror::SAMPLE_BY);
         let forwarding = self.forwarding();
@@ -29,7 +29,7 @@ impl Layers {
             legacy: legacy?,
             candidate: candidate?,
             ca_file,
-            tls,
+            tls: tls.flatten(),
             sampling: Sampling {
                 share: share?,
                 by: by?,
@@ -91,27 +91,6 @@ impl Layers {
             }
         }
         headers
-    }
-
-    fn server_tls(&mut self) -> Option<ServerTls> {
-        let (certificate, key) = (&mirror::TLS_CERTIFICATE_FILE, &mirror::TLS_KEY_FILE);
-        let files = (self.readable(certificate), self.readable(key));
-        let given = [certificate, key].map(|setting| self.is_given(setting));
-        match (files, given) {
-            ((Some(certificate_file), Some(key_file)), _) => Some(ServerTls {
-                certificate_file,
-                key_file,
-            }),
-            (_, [true, false] | [false, true]) => {
-                let message = format!("{} and {} belong together", certificate.key, key.key);
-                self.problems.push(
-                    Problem::new(Origin::Default, message)
-                        .hint("name both, or none to serve without TLS"),
-                );
-                None
-            }
-            _ => None,
-        }
     }
 
     /// The path of a file that can be read.

@@ -124,7 +124,7 @@ impl Instance {
             migration: settings.identity.migration.clone(),
             process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
             registry,
-            token: settings.admin.token.clone(),
+            access: settings.admin.access.clone(),
             reruns: Some(Reruns::new(
                 Arc::clone(&handle.rerunner) as Arc<dyn RunAgain>
             )),
@@ -134,7 +134,7 @@ impl Instance {
             },
             dated: Arc::default(),
         };
-        let admin = AdminPort::start(listener, site, shares.admin)?;
+        let admin = AdminPort::start(listener, settings.admin.tls.clone(), site, shares.admin)?;
         let (stop, stopped) = watch::channel(false);
         let (end, ended) = watch::channel(false);
         let observers = pipeline.observers();
@@ -189,6 +189,7 @@ impl Instance {
         *self.handle.identity() = settings.identity.clone();
         *self.handle.known() = Arc::clone(&settings.known);
         self.handle.rerunner.set(settings);
+        self.admin.set_tls(settings.admin.tls.clone());
         Ok(())
     }
 
@@ -230,9 +231,9 @@ impl Instance {
         Arc::clone(&self.handle.book)
     }
 
-    /// Where the admin port listens.
-    pub(crate) fn admin_address(&self) -> SocketAddr {
-        self.admin.address()
+    /// Where the admin port is, for a browser.
+    pub(crate) fn admin_url(&self) -> String {
+        self.admin.url()
     }
 
     /// Stops or starts shadowing.

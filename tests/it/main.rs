@@ -3,6 +3,7 @@
 //! One binary for all files, because each integration binary is linked separately. Each crate tests its own promises; here
 //! is what only the whole program can show.
 
+mod admin;
 mod architecture;
 mod attributes;
 mod broken_candidates;

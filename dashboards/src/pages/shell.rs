@@ -149,6 +149,8 @@ pub(crate) struct Shell {
     pub(crate) known: Known,
     /// The mirror that serves the page, if one does.
     pub(crate) status: Option<Status>,
+    /// What the forms carry that change something; `None` for who may only look.
+    pub(crate) form: Option<String>,
 }
 
 impl Shell {

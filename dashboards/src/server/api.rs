@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{Uri, header};
+use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
+use parity_schemas::documents::{ErrorCode, MISMATCHES_SCHEMA, MismatchPage};
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
@@ -130,6 +130,15 @@ pub(super) async fn unknown(uri: Uri) -> ErrorAnswer {
         "nothing is at `{}`; the API begins at /api/v1/report, the page is at /",
         uri.path()
     ))
+}
+
+/// Every other method of a path.
+pub(super) async fn other_method(method: Method, uri: Uri) -> ErrorAnswer {
+    let message = format!(
+        "`{}` is not asked by {method}; docs/api.md says by which method",
+        uri.path()
+    );
+    ErrorAnswer::new(ErrorCode::MethodNotAllowed, message)
 }
 
 fn no_mirror() -> ErrorAnswer {

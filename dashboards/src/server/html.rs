@@ -1,8 +1,6 @@
 //! The HTTP handlers of the pages: read what a page shows, and render it.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use parity_schemas::history::History;
@@ -14,7 +12,8 @@ use parity_sink::{Known, MismatchFilter, Reader, StoreError};
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
 use super::question::{DecisionQuestion, ScreenAsking};
-use super::site::{Process, Site};
+use super::site::Process;
+use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
 use crate::pages::{self, GroupFound};
 use crate::question::Question;
@@ -35,7 +34,7 @@ struct Read<T> {
 
 /// Reads what a screen shows: `ask` is given the question, and what the store holds is read with it.
 async fn screen<T: Send + 'static>(
-    site: &Site,
+    site: &Visit,
     here: Option<Screen>,
     asking: Asking,
     ask: impl FnOnce(&Reader, &Question) -> Result<T, StoreError> + Send + 'static,
@@ -57,7 +56,7 @@ async fn screen<T: Send + 'static>(
 }
 
 fn shell(
-    site: &Site,
+    site: &Visit,
     here: Option<Screen>,
     scope: Scope,
     migration: String,
@@ -69,12 +68,13 @@ fn shell(
         migration,
         known,
         status: site.process.mirror_status(),
+        form: site.form(),
     }
 }
 
 /// A screen that is drawn from the report alone.
 async fn of_report(
-    site: &Site,
+    site: &Visit,
     here: Screen,
     asking: Asking,
     draw: impl FnOnce(&Shell, &ScreenAsking, &Decided) -> askama::Result<String>,
@@ -87,7 +87,7 @@ async fn of_report(
 }
 
 /// The overview, with the history of the time that was asked for, or else of the last day.
-pub(super) async fn overview(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response {
     let page = with_history(&site, Screen::Overview, asking, |question| {
         let since = &mut question.selection.since;
         let day = Timestamp::now().saturating_add_micros(-DAY_MICROS);
@@ -107,7 +107,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, asking: Asking) -> R
 }
 
 /// How parity held over the time that was asked for.
-pub(super) async fn history(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response {
     match with_history(&site, Screen::History, asking, |_| {}).await {
         Ok(read) => {
             let (decided, history) = &read.found;
@@ -125,7 +125,7 @@ const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// Reads a report, and the history to it of the question that `of_history` makes of the same one.
 async fn with_history(
-    site: &Site,
+    site: &Visit,
     here: Screen,
     asking: Asking,
     of_history: impl FnOnce(&mut Question) + Send + 'static,
@@ -141,7 +141,7 @@ async fn with_history(
 }
 
 /// The whole report on one page.
-pub(super) async fn report(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn report(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Report, asking, |shell, _, decided| {
         pages::report(shell, decided)
     })
@@ -149,7 +149,7 @@ pub(super) async fn report(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// What differs, by cause.
-pub(super) async fn causes(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn causes(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Causes, asking, |shell, _, decided| {
         pages::causes(shell, decided)
     })
@@ -157,7 +157,7 @@ pub(super) async fn causes(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// The list of groups.
-pub(super) async fn groups(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Groups, asking, |shell, asked, decided| {
         pages::groups(shell, &asked.browsing, decided)
     })
@@ -165,7 +165,7 @@ pub(super) async fn groups(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// The routes.
-pub(super) async fn routes(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn routes(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Routes, asking, |shell, _, decided| {
         pages::routes(shell, decided)
     })
@@ -173,7 +173,7 @@ pub(super) async fn routes(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// What is noise.
-pub(super) async fn noise(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn noise(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Noise, asking, |shell, _, decided| {
         pages::noise(shell, decided)
     })
@@ -181,7 +181,7 @@ pub(super) async fn noise(State(site): State<Arc<Site>>, asking: Asking) -> Resp
 }
 
 /// What rules excuse.
-pub(super) async fn rules(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn rules(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Rules, asking, |shell, _, decided| {
         pages::rules(shell, decided)
     })
@@ -189,7 +189,7 @@ pub(super) async fn rules(State(site): State<Arc<Site>>, asking: Asking) -> Resp
 }
 
 /// How the processes do.
-pub(super) async fn health(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn health(Visited(site): Visited, asking: Asking) -> Response {
     let sink = match &site.process {
         Process::Sink(status) => Some(status()),
         Process::Mirror(_) | Process::Reader => None,
@@ -202,7 +202,7 @@ pub(super) async fn health(State(site): State<Arc<Site>>, asking: Asking) -> Res
 
 /// One group, with some of its mismatches.
 pub(super) async fn group(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(fingerprint): Path<String>,
     asking: Asking,
 ) -> Response {
@@ -265,7 +265,7 @@ pub(super) async fn group(
 
 /// One mismatch with all that was recorded of it.
 pub(super) async fn mismatch(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(id): Path<String>,
     asking: Asking,
 ) -> Response {
@@ -288,7 +288,7 @@ pub(super) async fn mismatch(
 
 /// The list of stored decisions.
 pub(super) async fn decisions(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     question: Result<Asked<DecisionQuestion>, ErrorAnswer>,
 ) -> Response {
     let page = async {
@@ -311,7 +311,7 @@ pub(super) async fn decisions(
 }
 
 /// One stored decision with the terms under which it was counted.
-pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+pub(super) async fn decision(Visited(site): Visited, Path(id): Path<String>) -> Response {
     let page = async {
         let id = answer::id(&id)?;
         let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
@@ -328,7 +328,7 @@ pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<Strin
 }
 
 /// Decisions are of a migration, whatever the terms of another screen are.
-fn decisions_shell(site: &Site, migration: String, known: Known) -> Shell {
+fn decisions_shell(site: &Visit, migration: String, known: Known) -> Shell {
     let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
     shell(site, Some(Screen::Decisions), scope, migration, known)
 }
@@ -346,8 +346,8 @@ pub(super) async fn asset(Path(name): Path<String>) -> Response {
     }
 }
 
-pub(super) fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
-    let page = pages::sorry(failure.message(), site.process.mirror_status());
+pub(super) fn sorry(failure: &ErrorAnswer, site: &Visit) -> Response {
+    let page = pages::sorry(failure.message(), site.process.mirror_status(), site.form());
     html(failure.status(), page)
 }
 

@@ -17,6 +17,7 @@ use super::html::{html, sorry};
 use super::parameters::{Asked, Parameters};
 use super::reruns::{AT_ONCE, Reruns};
 use super::site::Site;
+use super::visit::Visited;
 use crate::pages;
 use crate::view::Allowed;
 
@@ -58,7 +59,7 @@ pub(super) async fn document(
 
 /// `POST /mismatches/{id}/rerun`: the same as a page, which asks the second question where there is one.
 pub(super) async fn page(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(id): Path<String>,
     allowed: Result<Asked<Allowed>, ErrorAnswer>,
 ) -> Response {
@@ -67,7 +68,10 @@ pub(super) async fn page(
         Ok::<_, ErrorAnswer>((run(&site, &id, allowed).await?, allowed))
     };
     match document.await {
-        Ok((document, allowed)) => html(StatusCode::OK, pages::rerun::page(&document, allowed)),
+        Ok((document, allowed)) => html(
+            StatusCode::OK,
+            pages::rerun::page(&document, allowed, site.form()),
+        ),
         Err(failure) => sorry(&failure, &site),
     }
 }

@@ -7,6 +7,7 @@ use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 
+use super::access::Access;
 use super::reruns::Reruns;
 use crate::view::{SinkStatus, Status};
 
@@ -62,8 +63,8 @@ pub struct Site {
     pub process: Process,
     /// What /metrics shows.
     pub registry: Registry,
-    /// The token that requests must carry; `None` only on loopback.
-    pub token: Option<String>,
+    /// Who may look and who may change something; everybody, if it is on loopback.
+    pub access: Access,
     /// Runs recorded requests again; `None` where the services are not known.
     pub reruns: Option<Reruns>,
     /// The register of known differences, as it is now.

@@ -21,6 +21,7 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::visible::visible_up_to;
 
 use self::call::Call;
+use super::super::access::Role;
 use super::super::guard;
 use super::super::parameters::{asked_of, of_address};
 use super::super::question::{HookAsking, TOKEN};
@@ -84,9 +85,14 @@ impl Hook {
 pub(super) async fn answer(hook: Hook, site: &Site, desk: &Desk, request: Request) -> Response {
     match judged(hook, site, desk, request).await {
         Ok(said) => said,
-        Err(Refused::Unknown) => guard::unknown(
-            "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN\n",
-        ),
+        Err(Refused::Unknown) => guard::unknown(line(
+            StatusCode::UNAUTHORIZED,
+            "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN",
+        )),
+        Err(Refused::LookOnly) => {
+            let error = guard::look_only();
+            line(error.status(), error.message())
+        }
         Err(Refused::Wrong(why)) => line(StatusCode::BAD_REQUEST, &why),
         Err(Refused::No(why)) => line(StatusCode::CONFLICT, &why),
     }
@@ -96,6 +102,8 @@ pub(super) async fn answer(hook: Hook, site: &Site, desk: &Desk, request: Reques
 enum Refused {
     /// It has no token, or a wrong one.
     Unknown,
+    /// Its token may only look.
+    LookOnly,
     /// It is not understood.
     Wrong(String),
     /// It is, and the answer is no.
@@ -124,15 +132,18 @@ async fn judged(
     // What is wrong with it is told only to who has the token, which is in it.
     let call = Call::read(&body);
     let token = call.as_ref().ok().and_then(|call| call.metadata(TOKEN));
-    if !guard::is_known(site, &head.headers, token) {
-        return Err(Refused::Unknown);
+    match guard::is_known(site, &head.headers, token) {
+        None => return Err(Refused::Unknown),
+        Some(Role::Look) => return Err(Refused::LookOnly),
+        Some(Role::Change) => {}
     }
     let call = call.map_err(Refused::Wrong)?;
     if let Some(why) = call.kind().and_then(|kind| hook.refuses(kind)) {
         return Err(Refused::Wrong(why.to_owned()));
     }
     let mut given = of_address(&head.uri).map_err(Refused::Wrong)?;
-    given.extend(call.parameters::<HookAsking>());
+    let asked = call.parameters::<HookAsking>();
+    given.extend(asked.map_err(Refused::Wrong)?);
     let asking: HookAsking = asked_of(&given).map_err(Refused::Wrong)?;
     let is_kept = asking.store;
     let (given, question) = asking.of(site);
