@@ -20,6 +20,16 @@ async function assertFits(page) {
   }
 }
 
+// A file that a page offers is saved, and may do nothing where it is opened all the same.
+async function assertSaved(page, link) {
+  const answer = await page.request.get(link);
+  const headers = answer.headers();
+  assert.equal(answer.status(), 200, link);
+  assert.match(headers["content-disposition"], /^attachment; filename="[A-Za-z0-9.-]+"$/, link);
+  assert.match(headers["content-security-policy"], /^sandbox; default-src 'none'$/, link);
+  assert.equal(headers["x-content-type-options"], "nosniff", link);
+}
+
 // All screens, and some of each kind of page that they lead to.
 async function each(page, base, look) {
   const found = new Map();
@@ -28,7 +38,13 @@ async function each(page, base, look) {
   for (const address of next) {
     await open(page, address);
     await look();
-    const links = await page.evaluate(() => [...document.querySelectorAll("main a[href^='/']")].map((link) => link.href));
+    const hrefs = (selector) => page.evaluate((all) => [...document.querySelectorAll(all)].map((link) => link.href), selector);
+    for (const file of await hrefs("main a[download]")) {
+      if (seen.has(file)) continue;
+      seen.add(file);
+      await assertSaved(page, file);
+    }
+    const links = await hrefs("main a[href^='/']:not([download])");
     for (const link of links) {
       const { pathname, searchParams } = new URL(link);
       const kind = `${pathname.split("/")[1]} ${searchParams.has("split")}`;

@@ -44,18 +44,30 @@ fn answer(is_candidate: bool, request: &Request) -> Answer {
     match word {
         "prices" => Answer::json(format!(
             "{{\"id\":{number},\"price\":{},\"currency\":\"EUR\",\"name\":\"a thing\"}}",
-            if is_candidate { 999 } else { 100 }
+            if is_candidate && number % 3 == 0 {
+                999
+            } else {
+                100
+            }
         )),
         "orders" if is_candidate && number == 7 => {
             Answer::new(500, "{\"error\":\"no such table\"}")
         }
         "orders" => Answer::json(format!(
             "{{\"id\":{number},\"lines\":[{{\"sku\":\"A-1\",\"count\":2}},{{\"sku\":\"B-7\",\"count\":1}}],\"paid\":true{}}}",
-            if is_candidate { "" } else { ",\"note\":null" }
+            if is_candidate && number % 5 == 0 {
+                ""
+            } else {
+                ",\"note\":null"
+            }
         )),
         "users" => Answer::json(format!(
             "{{\"id\":{number},\"name\":\"Ada Lovelace{}\",\"active\":true}}",
-            if is_candidate { "\u{a0}" } else { "" }
+            if is_candidate && number % 7 == 0 {
+                "\u{a0}"
+            } else {
+                ""
+            }
         )),
         "fresh" | "second" | "third" | "fourth" => {
             Answer::json(format!("{{\"{word}\":{}}}", u8::from(is_candidate)))
@@ -88,12 +100,12 @@ fn hostile(is_candidate: bool, number: usize) -> Answer {
 }
 
 fn send_plain(mirror: &Mirror<'_>) {
-    for number in 0..12 {
+    for number in 0..36 {
         for route in ["prices", "orders", "users", "equal", "equal"] {
             mirror.get(&format!("/{route}/{number}"));
         }
     }
-    mirror.settled(60);
+    mirror.settled(180);
 }
 
 fn send_hostile(mirror: &Mirror<'_>) {
