@@ -6,7 +6,7 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::{Answer, Service};
 
 /// All screens that the navigation leads to.
-const SCREENS: [&str; 10] = [
+const SCREENS: [&str; 11] = [
     "/",
     "/history",
     "/causes",
@@ -15,6 +15,7 @@ const SCREENS: [&str; 10] = [
     "/noise",
     "/rules",
     "/decisions",
+    "/audit",
     "/report",
     "/health",
 ];

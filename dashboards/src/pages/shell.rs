@@ -73,12 +73,13 @@ pub(crate) enum Screen {
     Noise,
     Rules,
     Decisions,
+    Changes,
     Report,
     Health,
 }
 
 impl Screen {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Overview,
         Self::History,
         Self::Causes,
@@ -87,6 +88,7 @@ impl Screen {
         Self::Noise,
         Self::Rules,
         Self::Decisions,
+        Self::Changes,
         Self::Report,
         Self::Health,
     ];
@@ -102,6 +104,7 @@ impl Screen {
             Self::Noise => "/noise",
             Self::Rules => "/rules",
             Self::Decisions => "/decisions",
+            Self::Changes => "/audit",
             Self::Report => "/report",
             Self::Health => "/health",
         }
@@ -117,6 +120,7 @@ impl Screen {
             Self::Noise => "Noise",
             Self::Rules => "Rules",
             Self::Decisions => "Decisions",
+            Self::Changes => "Changes",
             Self::Report => "Whole report",
             Self::Health => "Health",
         }
@@ -158,8 +162,8 @@ impl Shell {
     pub(crate) fn links(&self) -> Vec<Link> {
         let links = Screen::ALL.into_iter().map(|screen| Link {
             to: match screen {
-                // Stored decisions have a scope of their own.
-                Screen::Decisions => {
+                // Stored decisions and changes have a scope of their own.
+                Screen::Decisions | Screen::Changes => {
                     Scope::default().with(screen.path(), &[("migration", &self.migration)])
                 }
                 _ => self.scope.to(screen.path()),

@@ -7,6 +7,7 @@
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
+use super::audit::AuditFilter;
 use super::decisions::{DecisionFilter, TermsFilter};
 
 /// How a store writes what is not the same everywhere.
@@ -59,6 +60,27 @@ impl Conditions {
         conditions
     }
 
+    /// Those of a list of changes.
+    pub(super) fn of_changes(filter: &AuditFilter, spelling: &'static Spelling) -> Self {
+        let mut conditions = Self::new(spelling);
+        if let Some(migration) = &filter.migration {
+            conditions.is("migration", migration);
+        }
+        if let Some(action) = filter.action {
+            conditions.is("action", action.as_str());
+        }
+        if let Some(since) = filter.since {
+            conditions.is_at(">=", since);
+        }
+        if let Some(until) = filter.until {
+            conditions.is_at("<", until);
+        }
+        if let Some((time, id)) = filter.before {
+            conditions.is_before(time, id);
+        }
+        conditions
+    }
+
     /// Those of terms.
     pub(super) fn of_terms(filter: &TermsFilter, spelling: &'static Spelling) -> Self {
         let mut conditions = Self::new(spelling);
@@ -76,6 +98,14 @@ impl Conditions {
         let prefix = self.spelling.prefix;
         self.all.push(format!("{prefix}{column} = ?"));
         self.values.push(Value::Text(value.to_owned()));
+    }
+
+    fn is_at(&mut self, compared: &str, time: Timestamp) {
+        let Spelling {
+            prefix, time: at, ..
+        } = self.spelling;
+        self.all.push(format!("{prefix}time {compared} {at}"));
+        self.values.push(Value::Number(time.as_micros()));
     }
 
     /// Before a row in [`Conditions::order`].
