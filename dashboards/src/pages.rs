@@ -2,7 +2,7 @@
 //! the report as a file ([`file`]).
 //!
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
-//! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
+//! escapes first, because HTML escaping does not show them. No script is needed: those in assets make a page live, and give it keys.
 
 mod chart;
 pub(crate) mod rerun;
@@ -318,7 +318,7 @@ pub(crate) fn report(shell: &Shell, decided: &Decided) -> askama::Result<String>
 pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String> {
     let view = ReportView::from(decided);
     let clients = view.clients();
-    let style = style().unwrap_or_default();
+    let style = asset("style.css").unwrap_or_default();
     ReportFile {
         headline: view.headline(),
         view,
@@ -412,7 +412,7 @@ pub(crate) fn sorry(
     .render()
 }
 
-/// The style sheet.
-pub(crate) fn style() -> Option<Cow<'static, [u8]>> {
-    Assets::get("style.css").map(|file| file.data)
+/// A file that pages refer to.
+pub(crate) fn asset(name: &str) -> Option<Cow<'static, [u8]>> {
+    Assets::get(name).map(|file| file.data)
 }

@@ -8,6 +8,7 @@ mod answer;
 mod api;
 pub mod audit;
 mod connections;
+mod events;
 mod gate;
 mod guard;
 mod history;
@@ -54,6 +55,12 @@ pub async fn serve(
         site.registry.register_collector(Box::new(series.clone()));
     }
     let site = Arc::new(site);
+    let (end, ending) = watch::channel(false);
+    let events = Arc::new(events::Events::new(connections, ending));
+    let shutdown = async move {
+        shutdown.await;
+        end.send_replace(true);
+    };
     let judging = async {
         match &series {
             Some(series) => gate::judge(&site, series).await,
@@ -61,12 +68,13 @@ pub async fn serve(
         }
     };
     tokio::select! {
-        () = connections::serve(listener, tls, router(&site), connections, shutdown) => {}
+        () = connections::serve(listener, tls, router(&site, &events), connections, shutdown) => {}
         () = judging => {}
+        () = events::look(&site, &events) => {}
     }
 }
 
-fn router(site: &Arc<Site>) -> Router {
+fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
     let guarded = Router::new()
         .route("/", get(html::overview))
         .route("/report", get(html::report))
@@ -83,7 +91,7 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/audit", get(html::changes))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
-        .route("/assets/style.css", get(html::style))
+        .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))
         .route("/api/v1/history", get(history::history))
@@ -108,6 +116,7 @@ fn router(site: &Arc<Site>) -> Router {
         .merge(guarded)
         .with_state(Arc::clone(site))
         .merge(gate::router(site))
+        .merge(events::router(site, events))
         .layer(middleware::map_response(guard::harden))
 }
 

@@ -27,7 +27,7 @@ pub use clickhouse::schema::{Applied, apply_schema};
 pub use consume::{Sink, SinkError, SinkHandle, SinkHealth, SinkOptions, SinkReport, Stopper};
 pub use error::StoreError;
 pub use read::{
-    AnsweredFilter, Examples, Found, Known, MAX_EXAMPLES, MismatchFilter, Reader, Selection,
+    AnsweredFilter, Examples, Found, Known, MAX_EXAMPLES, Mark, MismatchFilter, Reader, Selection,
 };
 pub use store::{
     ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,

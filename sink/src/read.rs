@@ -15,6 +15,7 @@ mod groups;
 mod hints;
 pub mod history;
 mod in_force;
+mod mark;
 mod others;
 mod recent;
 mod sets;
@@ -41,6 +42,7 @@ pub use self::audit::{AuditFilter, MAX_CHANGES};
 pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
+pub use self::mark::Mark;
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
@@ -172,6 +174,7 @@ trait RecordReader: Send {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError>;
     fn known(&self, migration: &str) -> Result<Known, StoreError>;
+    fn mark(&self) -> Result<Mark, StoreError>;
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
@@ -254,6 +257,11 @@ impl Reader {
     /// What the store holds: migrations, and versions of the candidate of this one.
     pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
         self.store.known(migration)
+    }
+
+    /// Another one when the record has changed, whatever was asked of it.
+    pub fn mark(&self) -> Result<Mark, StoreError> {
+        self.store.mark()
     }
 
     /// How the counts of a selection came about over time, of all versions and rules.

@@ -358,14 +358,15 @@ fn decisions_shell(site: &Visit, migration: String, known: Known) -> Shell {
     shell(site, Some(Screen::Decisions), scope, migration, known)
 }
 
-/// The style sheet.
-pub(super) async fn style() -> Response {
-    match pages::style() {
-        Some(style) => (
-            [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
-            style.into_owned(),
-        )
-            .into_response(),
+/// The style sheet, the icon, and the modules of the script.
+pub(super) async fn asset(Path(name): Path<String>) -> Response {
+    let kind = match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/javascript; charset=utf-8",
+    };
+    match pages::asset(&name) {
+        Some(asset) => ([(header::CONTENT_TYPE, kind)], asset.into_owned()).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -11,6 +11,7 @@ mod answered;
 mod decisions;
 mod forms;
 mod history;
+mod mark;
 mod mismatches;
 mod older_examples;
 mod replicas;
@@ -41,6 +42,7 @@ use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, Terms
 use super::groups::EXAMPLES_TRIED;
 use super::history::HistoryFilter;
 use super::in_force::last_in_force;
+use super::mark::Mark;
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
@@ -285,6 +287,10 @@ impl RecordReader for ClickHouseReader {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError> {
         self.of_one_replica(|| self.read_report(selection, redecide))
+    }
+
+    fn mark(&self) -> Result<Mark, StoreError> {
+        self.read_mark()
     }
 
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {

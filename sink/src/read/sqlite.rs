@@ -7,6 +7,7 @@ mod decisions;
 mod fields;
 mod forms;
 mod history;
+mod mark;
 mod rows;
 mod watermarks;
 
@@ -36,6 +37,7 @@ use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, Terms
 use super::groups::ExampleRow;
 use super::history::HistoryFilter;
 use super::in_force::{RunTimes, last_in_force};
+use super::mark::Mark;
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
@@ -128,6 +130,10 @@ impl RecordReader for SqliteReader {
             migrations: names(SELECT_MIGRATIONS, &[])?,
             candidate_versions: names(SELECT_VERSIONS, &[migration])?,
         })
+    }
+
+    fn mark(&self) -> Result<Mark, StoreError> {
+        self.read_mark()
     }
 
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {

@@ -14,6 +14,7 @@ mod decisions;
 mod dropped;
 mod history;
 mod kafka;
+mod mark;
 mod older;
 mod opening;
 mod recent;
