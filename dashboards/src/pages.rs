@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use askama::Template;
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditPage, AuditSource};
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::field_share::FieldShare;
@@ -36,7 +37,7 @@ pub(crate) use screens::{
     GroupFound, causes, causes_names, group, groups, health, history, noise, overview, routes,
     rules,
 };
-use shell::Shell;
+use shell::{Shell, escaped};
 
 use crate::view::{
     CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,
@@ -256,6 +257,36 @@ struct DecisionsPage<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "audit.html")]
+struct ChangesPage<'a> {
+    shell: &'a Shell,
+    page: &'a AuditPage,
+}
+
+/// Who asked for a change, as far as that is known.
+fn who(change: &Audit) -> String {
+    let source = change.source.meaning();
+    let mut told = match change.source {
+        AuditSource::AdminPort => {
+            let user = match change.user.as_str() {
+                "" => String::new(),
+                user => format!("{user}, "),
+            };
+            let token = match change.token.as_str() {
+                "" => "without a token".to_owned(),
+                token => format!("with the {token} token"),
+            };
+            format!("{user}{source}, {token}")
+        }
+        AuditSource::Signal | AuditSource::Clock => source.to_owned(),
+    };
+    if !change.address.is_empty() {
+        told = format!("{told}, from {}", change.address);
+    }
+    visible(&told)
+}
+
+#[derive(Template)]
 #[template(path = "decision.html")]
 struct DecisionPageOf<'a> {
     shell: &'a Shell,
@@ -343,6 +374,11 @@ pub(crate) fn decisions(
         migration,
     }
     .render()
+}
+
+/// Who changed what, the newest first.
+pub(crate) fn changes(shell: &Shell, page: &AuditPage) -> askama::Result<String> {
+    ChangesPage { shell, page }.render()
 }
 
 /// One stored decision, and the terms under which was counted what it rests on.

@@ -6,6 +6,7 @@
 mod access;
 mod answer;
 mod api;
+pub mod audit;
 mod connections;
 mod downloads;
 mod events;
@@ -89,6 +90,7 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/mismatches/{id}", get(html::mismatch))
         .route("/mismatches/{id}/bodies/{which}", get(downloads::body))
         .route("/mismatches/{id}/rerun", post(rerun::page))
+        .route("/audit", get(html::changes))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
         .route("/decisions/{id}/export", get(downloads::decision))
@@ -99,6 +101,7 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/mismatches/{id}/rerun", post(rerun::document))
+        .route("/api/v1/audit", get(api::changes))
         .route("/api/v1/decisions", get(api::decisions))
         .route("/api/v1/decisions/{id}", get(api::decision))
         .route("/api/v1/status", get(api::status))

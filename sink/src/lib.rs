@@ -35,4 +35,4 @@ pub use store::{
 };
 pub use tally::{Epoch, OutcomeRecorder, TallyBook, TallyConfig};
 pub use url::{ClickHouseUrl, DEFAULT_TOPIC, KafkaUrl, StoreUrl, StoreUrlError};
-pub use write::{RecordSender, Writer, WriterOptions, record_decision};
+pub use write::{RecordSender, Writer, WriterOptions, record_change, record_decision};

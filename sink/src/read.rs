@@ -5,6 +5,7 @@
 
 mod answered;
 mod assemble;
+mod audit;
 mod carry;
 mod charged;
 mod clickhouse;
@@ -24,6 +25,7 @@ mod sqlite;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
@@ -37,6 +39,7 @@ use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
 pub use self::answered::{AnsweredFilter, Examples, MAX_EXAMPLES};
+pub use self::audit::{AuditFilter, MAX_CHANGES};
 pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
@@ -189,6 +192,7 @@ trait RecordReader: Send {
         filter: &DecisionFilter,
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError>;
+    fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError>;
     fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError>;
     fn mismatches(
         &self,
@@ -292,6 +296,12 @@ impl Reader {
     ) -> Result<Vec<DecisionLine>, StoreError> {
         // One more than the most, so that a caller can see whether there is a next page.
         self.store.decisions(filter, limit.min(MAX_DECISIONS + 1))
+    }
+
+    /// Up to `limit` changes of running processes, newest first; never more than one over [`MAX_CHANGES`].
+    pub fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError> {
+        // One more than the most, so that a caller can see whether there is a next page.
+        self.store.changes(filter, limit.min(MAX_CHANGES + 1))
     }
 
     /// The tallies of one identity within a window, added up; to check a decision once more.

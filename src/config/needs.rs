@@ -71,8 +71,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) redaction_key: Vec<u8>,
     /// Socket for taking over from a running mirror, and for handing over to the next.
     pub(crate) handover: Option<PathBuf>,
-    /// The settings that only a restart can change, each with a hash of its value.
-    pub(crate) fixed: Vec<(&'static str, u64)>,
+    /// All settings, each with whether only a restart can change it, and a hash of its value.
+    hashes: Vec<(&'static str, bool, u64)>,
     /// The register of known differences, for the pages.
     pub(crate) known: Arc<[KnownEntry]>,
     /// What a replay puts in the place of recorded values.
@@ -100,12 +100,42 @@ impl MirrorSettings {
 
     /// The settings that differ from those of a running mirror and cannot be applied to it.
     pub(crate) fn need_a_restart(&self, running: &Self) -> Vec<&'static str> {
-        self.fixed
-            .iter()
-            .zip(&running.fixed)
-            .filter(|((_, new), (_, old))| new != old)
-            .map(|((name, _), _)| *name)
+        let changed = self.changed(running);
+        changed
+            .filter_map(|(name, fixed)| fixed.then_some(name))
             .collect()
+    }
+
+    /// The settings that differ, each with whether only a restart can change it.
+    fn changed<'a>(&'a self, running: &'a Self) -> impl Iterator<Item = (&'static str, bool)> + 'a {
+        let both = self.hashes.iter().zip(&running.hashes);
+        let changed = both.filter(|((_, _, new), (_, _, old))| new != old);
+        changed.map(|((name, fixed, _), _)| (*name, *fixed))
+    }
+
+    /// What these settings change of those of a running mirror, in words: how much is shadowed with its values, the rules by
+    /// their hash, and of the others their names.
+    pub(crate) fn change_of(&self, running: &Self) -> String {
+        let mut told = Vec::new();
+        let shares = [running, self].map(|settings| settings.mirror.policy.sampling.share);
+        let [before, now] = shares;
+        if before.to_bits() != now.to_bits() {
+            told.push(format!("sample {before} → {now}"));
+        }
+        let [before, now] = [running, self].map(|settings| &settings.identity.rules_hash);
+        if before != now {
+            told.push(format!("rules {before} → {now}"));
+        }
+        let sample = self.changed(running).map(|(name, _)| name);
+        let names: Vec<&str> = sample.filter(|name| *name != mirror::SAMPLE.key).collect();
+        if !names.is_empty() {
+            told.push(names.join(", "));
+        }
+        if told.is_empty() {
+            "nothing that is a setting or a rule has changed".to_owned()
+        } else {
+            format!("changed: {}", told.join(", "))
+        }
     }
 }
 
@@ -270,9 +300,14 @@ impl Layers {
         if let (Some(proxy), Some(admin)) = (listen, &admin) {
             self.refuse_one_port_twice(proxy, admin.address);
         }
-        let fixed = settings::all()
-            .filter(|setting| setting.needs_restart)
-            .map(|setting| (self.name(setting), self.hash_of(setting)))
+        let hashes = settings::all()
+            .map(|setting| {
+                (
+                    self.name(setting),
+                    setting.needs_restart,
+                    self.hash_of(setting),
+                )
+            })
             .collect();
         let complete = || {
             let rules_as_given = rules?;
@@ -310,7 +345,7 @@ impl Layers {
                 redact: redact?,
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
-                fixed,
+                hashes,
                 known,
                 substitutes,
                 overridden: self.overridden.clone(),
@@ -405,7 +440,7 @@ impl Layers {
 }
 
 /// The host's name, which tells instances apart; `localhost` where the system does not say.
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
         .map(|name| name.trim().to_owned())

@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::links::Links;
+use parity_dashboards::server::audit::Auditor;
 use parity_dashboards::server::{self, Access, Process, Reruns, Site, TlsAcceptor};
+use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
-use parity_sink::StoreConfig;
+use parity_sink::{StoreConfig, record_change};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
-use crate::config::AdminSettings;
+use crate::config::{AdminSettings, host_name};
+use crate::error;
 
 /// Binds the admin port.
 pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
@@ -138,6 +141,21 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
     registry.register("parity_build_info", "Version of the running program", info);
 }
 
+/// Writes the lines of changes of a process that has no writer of its own into its store.
+pub(crate) struct StoreAuditor {
+    /// Where to.
+    pub(crate) store: StoreConfig,
+    /// The process.
+    pub(crate) instance: String,
+}
+
+impl Auditor for StoreAuditor {
+    fn keep(&self, change: &mut Audit) -> Result<(), String> {
+        change.instance.clone_from(&self.instance);
+        record_change(&self.store, change).map_err(|error| error::line(&error.into()))
+    }
+}
+
 /// The site of `parity ui`, which shows a store and controls no mirror.
 pub(crate) fn reading_site(
     store: StoreConfig,
@@ -149,6 +167,10 @@ pub(crate) fn reading_site(
     let mut registry = Registry::default();
     register_build_info(&mut registry);
     Site {
+        auditor: Arc::new(StoreAuditor {
+            store: store.clone(),
+            instance: format!("ui on {}", host_name()),
+        }),
         store,
         migration,
         process: Process::Reader,

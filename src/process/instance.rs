@@ -13,10 +13,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use parity_dashboards::server::audit::{self, Auditor};
 use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource};
 use parity_schemas::known::KnownEntry;
+use parity_schemas::record::Record;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
@@ -116,6 +119,7 @@ impl Instance {
             descriptors_low,
             config_error: Mutex::default(),
             identity: Mutex::new(settings.identity.clone()),
+            instance: settings.instance.clone(),
             known: Mutex::new(Arc::clone(&settings.known)),
             rerunner: Arc::new(Rerunner::new(settings)),
         });
@@ -123,6 +127,7 @@ impl Instance {
             store: settings.store.clone(),
             migration: settings.identity.migration.clone(),
             process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
+            auditor: Arc::clone(&handle) as Arc<dyn Auditor>,
             registry,
             access: settings.admin.access.clone(),
             reruns: Some(Reruns::new(
@@ -242,6 +247,22 @@ impl Instance {
         self.handle.set_shadowing(on);
     }
 
+    /// Keeps that something was changed otherwise than by the admin port.
+    pub(crate) fn changed(
+        &self,
+        (action, source): (AuditAction, AuditSource),
+        outcome: AuditOutcome,
+        (subject, detail): (String, String),
+    ) {
+        let change = Audit {
+            outcome,
+            subject,
+            detail,
+            ..audit::line(action, source)
+        };
+        audit::keep(&*self.handle, change);
+    }
+
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
     pub(crate) fn drain(&mut self) {
         self.until
@@ -327,6 +348,8 @@ struct AdminHandle {
     config_error: Mutex<Option<String>>,
     /// What the record of new requests is filed under.
     identity: Mutex<Identity>,
+    /// The name of this process in the record.
+    instance: String,
     /// The register of known differences, for the pages.
     known: Mutex<Arc<[KnownEntry]>>,
     /// Runs recorded requests again, by the settings in force.
@@ -374,6 +397,25 @@ impl Reloads {
         if succeeded {
             self.succeeded_at
                 .set(Timestamp::now().as_micros() / 1_000_000);
+        }
+    }
+}
+
+impl Auditor for AdminHandle {
+    /// By the queue of all records, so that it comes to any store, and no change waits for it.
+    fn keep(&self, change: &mut Audit) -> Result<(), String> {
+        change.migration.clone_from(&self.identity().migration);
+        change.instance.clone_from(&self.instance);
+        let record = Record::Audit(Box::new(change.clone()));
+        self.records
+            .send(record)
+            .map_err(|dropped| dropped.to_string())?;
+        match self.records.health().failure {
+            Some(failure) => Err(format!(
+                "it waits in memory until the store works again: {}",
+                failure.message
+            )),
+            None => Ok(()),
         }
     }
 }

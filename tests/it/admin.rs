@@ -1,5 +1,6 @@
 //! Who may look at the admin port and who may change something by it: tokens, forms, TLS.
 
+mod audited;
 mod encrypted;
 mod forged;
 mod roles;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -79,6 +79,15 @@ pub(super) fn is_known(site: &Site, headers: &HeaderMap, given: Option<&str>) ->
     }
 }
 
+/// Who sent a request that may do this.
+pub(super) fn caller(headers: &HeaderMap, extensions: &Extensions, role: Role) -> Visitor {
+    Visitor {
+        role,
+        address: extensions.get().map(|Peer(address)| *address),
+        user: Given::of(headers).user(),
+    }
+}
+
 /// Why a request may not pass, and who sent it.
 struct Refused {
     error: ErrorAnswer,
@@ -102,11 +111,7 @@ async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused>
         let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password";
         ErrorAnswer::new(ErrorCode::TokenNeeded, text)
     })?;
-    let visitor = Visitor {
-        role,
-        address: request.extensions().get().map(|Peer(address)| *address),
-        user: given.user(),
-    };
+    let visitor = caller(request.headers(), request.extensions(), role);
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let is_bearer = site.access.demands_token() && matches!(given, Given::Bearer(_));
         request = may_change(site, request, role, is_bearer)

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
-use super::question::{DecisionQuestion, ScreenAsking};
+use super::question::{AuditQuestion, DecisionQuestion, ScreenAsking};
 use super::site::Process;
 use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
@@ -390,6 +390,31 @@ pub(super) async fn decisions(
         .await?;
         let shell = decisions_shell(&site, migration.clone(), known);
         Ok::<_, ErrorAnswer>(pages::decisions(&shell, &page, &migration))
+    };
+    match page.await {
+        Ok(page) => html(StatusCode::OK, page),
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// Who changed what.
+pub(super) async fn changes(
+    Visited(site): Visited,
+    question: Result<Asked<AuditQuestion>, ErrorAnswer>,
+) -> Response {
+    let page = async {
+        let Asked(question) = question?;
+        let (filter, limit) = question.of(&site);
+        let migration = filter.migration.clone().unwrap_or_default();
+        let of = migration.clone();
+        let (page, known) = read(&site, move |reader| {
+            let known = reader.known(&of)?;
+            Ok::<_, StoreError>((view::audit_page(reader, &filter, limit)?, known))
+        })
+        .await?;
+        let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
+        let shell = shell(&site, Some(Screen::Changes), scope, migration, known);
+        Ok::<_, ErrorAnswer>(pages::changes(&shell, &page))
     };
     match page.await {
         Ok(page) => html(StatusCode::OK, page),

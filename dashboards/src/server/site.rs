@@ -8,6 +8,7 @@ use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 
 use super::access::Access;
+use super::audit::Auditor;
 use super::reruns::Reruns;
 use crate::links::Links;
 use crate::view::{SinkStatus, Status};
@@ -66,6 +67,8 @@ pub struct Site {
     pub registry: Registry,
     /// Who may look and who may change something; everybody, if it is on loopback.
     pub access: Access,
+    /// Keeps who changed what.
+    pub auditor: Arc<dyn Auditor>,
     /// Runs recorded requests again; `None` where the services are not known.
     pub reruns: Option<Reruns>,
     /// The register of known differences, as it is now.

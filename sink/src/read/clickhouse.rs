@@ -20,6 +20,7 @@ mod sums;
 mod watermarks;
 
 use clickhouse::Row;
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
@@ -35,6 +36,7 @@ use uuid::Uuid;
 use self::replicas::{ORIGIN, Replicas, SETTINGS};
 use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::{Sums, nothing};
+use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
@@ -306,6 +308,10 @@ impl RecordReader for ClickHouseReader {
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError> {
         self.list_decisions(filter, limit)
+    }
+
+    fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError> {
+        self.list_changes(filter, limit)
     }
 
     fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {

@@ -15,6 +15,7 @@ mod watermarks;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
@@ -30,6 +31,7 @@ use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::{Sums, nothing};
+use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
@@ -157,6 +159,10 @@ impl RecordReader for SqliteReader {
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError> {
         self.list_decisions(filter, limit)
+    }
+
+    fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError> {
+        self.list_changes(filter, limit)
     }
 
     fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {

@@ -25,8 +25,7 @@ use super::super::access::Role;
 use super::super::guard;
 use super::super::parameters::{asked_of, of_address};
 use super::super::question::{HookAsking, TOKEN};
-use super::super::site::Site;
-use super::desk::Desk;
+use super::Gate;
 
 /// Bytes of a call: names, and metadata that somebody wrote by hand. It is read before the token is known.
 const MOST_BYTES: usize = 16 << 10;
@@ -82,8 +81,8 @@ impl Hook {
 }
 
 /// Answers a call.
-pub(super) async fn answer(hook: Hook, site: &Site, desk: &Desk, request: Request) -> Response {
-    match judged(hook, site, desk, request).await {
+pub(super) async fn answer(hook: Hook, gate: &Gate, request: Request) -> Response {
+    match judged(hook, gate, request).await {
         Ok(said) => said,
         Err(Refused::Unknown) => guard::unknown(line(
             StatusCode::UNAUTHORIZED,
@@ -110,12 +109,8 @@ enum Refused {
     No(String),
 }
 
-async fn judged(
-    hook: Hook,
-    site: &Site,
-    desk: &Desk,
-    request: Request,
-) -> Result<Response, Refused> {
+async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, Refused> {
+    let Gate { site, desk } = gate;
     let (head, body) = request.into_parts();
     let body = tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await;
     let body = match body {
@@ -150,11 +145,8 @@ async fn judged(
     let decided = desk.decide(&site.store, &given, &question).await;
     let decision = decided.map_err(|error| Refused::No(error.message().to_owned()))?;
     let brief = if is_kept {
-        GateBrief::of(
-            &desk
-                .keep(&site.store, &given, &question.known, &decision)
-                .await,
-        )
+        let visitor = guard::caller(&head.headers, &head.extensions, Role::Change);
+        GateBrief::of(&gate.keep(&visitor, &given, &question, &decision).await)
     } else {
         GateBrief::of(&decision)
     };
