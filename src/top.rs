@@ -19,6 +19,9 @@ pub(crate) use self::window::Window;
 
 use self::poll::Poll;
 
+/// The time between the two answers of which one number is made.
+const BETWEEN: Duration = Duration::from_secs(1);
+
 /// Everything once, as text. That a port does not answer is told in it, too, if anything was answered; else it is an error.
 pub(crate) fn once(source: &Source) -> Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -26,7 +29,14 @@ pub(crate) fn once(source: &Source) -> Result<String> {
         .build()
         .context("the runtime of the client")?;
     let mut poll = Poll::new(source);
-    runtime.block_on(poll.ask(|_| {}));
+    runtime.block_on(async {
+        poll.ask(|_| {}).await;
+        // Two answers tell how many requests a second there are.
+        if poll.is_of_mirror() {
+            tokio::time::sleep(BETWEEN).await;
+            poll.ask(|_| {}).await;
+        }
+    });
     let seen = poll.into_seen();
     match &seen.connection {
         Connection::Lost {

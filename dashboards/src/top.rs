@@ -149,5 +149,8 @@ pub fn snapshot(seen: &Seen) -> String {
 }
 
 fn plain(line: &Line<'_>) -> String {
-    line.spans.iter().map(|span| span.content.as_ref()).collect()
+    line.spans
+        .iter()
+        .map(|span| span.content.as_ref())
+        .collect()
 }

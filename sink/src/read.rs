@@ -39,6 +39,8 @@ pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
 
+pub(crate) use self::assemble::Added;
+
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
 use self::history::HistoryFilter;
@@ -203,7 +205,9 @@ impl Reader {
             }
         };
         let store: Box<dyn RecordReader> = match &config.url {
-            StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
+            StoreUrl::Sqlite(path) => {
+                Box::new(SqliteReader::open(path, config.remembered().cloned())?)
+            }
             StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(config)?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };

@@ -54,6 +54,11 @@ impl<'a> Poll<'a> {
         }
     }
 
+    /// Whether it counts clients.
+    pub(super) const fn is_of_mirror(&self) -> bool {
+        matches!(self.seen.process, Process::Mirror(_))
+    }
+
     pub(super) fn into_seen(self) -> Seen {
         self.seen
     }

@@ -24,7 +24,9 @@ pub(super) fn names(pane: Pane, seen: &Seen) -> Vec<String> {
         return Vec::new();
     };
     match pane {
-        Pane::Routes => undecided(decided).map(|route| shown(&route.route)).collect(),
+        Pane::Routes => undecided(decided)
+            .map(|route| shown(&route.route))
+            .collect(),
         _ => entries(decided).map(|entry| name(&entry)).collect(),
     }
 }
@@ -63,7 +65,13 @@ fn cause(entry: &Entry<'_>) -> Vec<Line<'static>> {
     if let Some(values) = found.examples().next() {
         lines.extend(values.target.map(|target| Line::styled(shown(target), DIM)));
     }
-    lines.extend(found.members.first().into_iter().flat_map(|member| drawn(&member.difference)));
+    lines.extend(
+        found
+            .members
+            .first()
+            .into_iter()
+            .flat_map(|member| drawn(&member.difference)),
+    );
     lines.push(Line::default());
     for member in found.members.iter().take(MAX_MEMBERS) {
         lines.push(Line::raw(format!(
@@ -76,7 +84,10 @@ fn cause(entry: &Entry<'_>) -> Vec<Line<'static>> {
     }
     if found.members.len() > MAX_MEMBERS {
         let more = (found.members.len() - MAX_MEMBERS) as u64;
-        lines.push(Line::styled(format!("… and {}", plural(more, "more group", "more groups")), DIM));
+        lines.push(Line::styled(
+            format!("… and {}", plural(more, "more group", "more groups")),
+            DIM,
+        ));
     }
     lines
 }
@@ -84,11 +95,17 @@ fn cause(entry: &Entry<'_>) -> Vec<Line<'static>> {
 fn group(found: &Group<'_>, decided: &Decided) -> Vec<Line<'static>> {
     let report = found.report;
     let mut routes = decided.report.routes.iter();
-    let compared = routes.find(|route| route.route == report.route).map_or(0, |route| route.compared);
+    let compared = routes
+        .find(|route| route.route == report.route)
+        .map_or(0, |route| route.compared);
     let share = rate(report.count, compared).unwrap_or_else(|| "–".to_owned());
     let mut lines = vec![
         Line::styled(shown(&report.route), BOLD),
-        Line::raw(format!("{}: {}", found.difference.place.shown(), found.difference.kind.meaning())),
+        Line::raw(format!(
+            "{}: {}",
+            found.difference.place.shown(),
+            found.difference.kind.meaning()
+        )),
         Line::raw(format!(
             "{} × ({share} of what was compared of the route) · first {} · last {}",
             found.count(),
@@ -100,22 +117,46 @@ fn group(found: &Group<'_>, decided: &Decided) -> Vec<Line<'static>> {
             report.legacy_status,
             report.candidate_status,
             report.state,
-            found.classes().unwrap_or_else(|| "no mismatch of it was asked again".to_owned())
+            found
+                .classes()
+                .unwrap_or_else(|| "no mismatch of it was asked again".to_owned())
         )),
     ];
-    lines.extend(found.difference.near().map(|near| Line::raw(sentence(&near))));
+    lines.extend(
+        found
+            .difference
+            .near()
+            .map(|near| Line::raw(sentence(&near))),
+    );
     lines.extend(found.shapes().map(|shapes| Line::raw(sentence(&shapes))));
     let special = found.special();
-    lines.extend(special.map(|special| Line::raw(format!("different about these requests: {}", sentence(&special)))));
-    let target = found.difference.values.as_ref().and_then(|values| values.target);
+    lines.extend(special.map(|special| {
+        Line::raw(format!(
+            "different about these requests: {}",
+            sentence(&special)
+        ))
+    }));
+    let target = found
+        .difference
+        .values
+        .as_ref()
+        .and_then(|values| values.target);
     lines.extend(target.map(|target| Line::styled(shown(target), DIM)));
     lines.extend(drawn(&found.difference));
     for also in &found.also {
-        lines.push(Line::raw(format!("also {}: {}", also.place.shown(), also.kind.meaning())));
+        lines.push(Line::raw(format!(
+            "also {}: {}",
+            also.place.shown(),
+            also.kind.meaning()
+        )));
         lines.extend(drawn(also));
     }
     lines.push(Line::styled(
-        format!("group {} · example {}", shown(&report.fingerprint), report.example_id),
+        format!(
+            "group {} · example {}",
+            shown(&report.fingerprint),
+            report.example_id
+        ),
         DIM,
     ));
     lines
@@ -149,12 +190,23 @@ fn route(opened: &str, decided: &Decided) -> Option<Vec<Line<'static>>> {
     }
     let mut reports = decided.report.routes.iter();
     if let Some(report) = reports.find(|report| report.route == route.route) {
-        lines.push(Line::raw(format!("{} not compared", grouped(left(&report.counts)))));
+        lines.push(Line::raw(format!(
+            "{} not compared",
+            grouped(left(&report.counts))
+        )));
         for (reason, count) in &report.counts.not_compared {
-            lines.push(Line::raw(format!("  {:>8} {reason}: {}", grouped(*count), reason.meaning())));
+            lines.push(Line::raw(format!(
+                "  {:>8} {reason}: {}",
+                grouped(*count),
+                reason.meaning()
+            )));
         }
         let time = |quantiles: &std::collections::BTreeMap<String, u64>| {
-            let of = |name: &str| quantiles.get(name).map_or_else(|| "–".to_owned(), |us| elapsed(*us));
+            let of = |name: &str| {
+                quantiles
+                    .get(name)
+                    .map_or_else(|| "–".to_owned(), |us| elapsed(*us))
+            };
             format!("p50 {}, p99 {}", of("p50"), of("p99"))
         };
         lines.push(Line::raw(format!(

@@ -66,7 +66,11 @@ pub fn draw(frame: &mut Frame<'_>, screen: &Screen, seen: &Seen, colors: bool) {
         panes(screen, seen, body, buffer);
     }
     if with_keys {
-        put(&Line::styled(KEYS, DIM), row_of(area, area.height - 1), buffer);
+        put(
+            &Line::styled(KEYS, DIM),
+            row_of(area, area.height - 1),
+            buffer,
+        );
     }
     if !colors {
         for cell in &mut buffer.content {
@@ -172,17 +176,29 @@ fn heights(chosen: Pane, all: &[(Pane, Vec<Line<'static>>)], room: u16) -> Vec<u
 fn pane_at(screen: &Screen, pane: Pane, lines: &[Line<'static>], area: Rect, buffer: &mut Buffer) {
     let is_chosen = screen.pane == pane;
     let number = pane as usize + 1;
-    let title = format!("{number} {} {}", pane.name(), if is_chosen { "◂" } else { "" });
+    let title = format!(
+        "{number} {} {}",
+        pane.name(),
+        if is_chosen { "◂" } else { "" }
+    );
     let style = if is_chosen {
         BOLD.add_modifier(Modifier::UNDERLINED)
     } else {
         BOLD
     };
-    put(&Line::styled(title.trim_end().to_owned(), style), row_of(area, 0), buffer);
+    put(
+        &Line::styled(title.trim_end().to_owned(), style),
+        row_of(area, 0),
+        buffer,
+    );
     let room = usize::from(area.height - 1);
     let at = screen.at(pane).min(lines.len().saturating_sub(1));
     // What is selected is always seen.
-    let skip = if is_chosen { (at + 1).saturating_sub(room) } else { 0 };
+    let skip = if is_chosen {
+        (at + 1).saturating_sub(room)
+    } else {
+        0
+    };
     let rows = lines.iter().enumerate().skip(skip).take(room);
     for (row, (number, line)) in (1..).zip(rows) {
         let place = row_of(area, row);
@@ -192,9 +208,11 @@ fn pane_at(screen: &Screen, pane: Pane, lines: &[Line<'static>], area: Rect, buf
         }
         let is_selected = is_chosen && number == at;
         let mut marked = Line::from(Span::raw(if is_selected { "> " } else { "  " }));
-        marked.spans.extend(line.spans.iter().map(|span| {
-            Span::styled(span.content.clone(), line.style.patch(span.style))
-        }));
+        marked.spans.extend(
+            line.spans
+                .iter()
+                .map(|span| Span::styled(span.content.clone(), line.style.patch(span.style))),
+        );
         put(&marked, place, buffer);
         if is_selected {
             buffer.set_style(place, Style::new().add_modifier(Modifier::REVERSED));

@@ -123,7 +123,11 @@ fn clients(seen: &Seen) -> Vec<Line<'static>> {
             || "nothing was answered yet".to_owned(),
             |last| format!("what is here is of {}", clock(last)),
         );
-        let told = format!("NO CONNECTION: {}; {last}; asked again at {}", sentence(why), clock(*again));
+        let told = format!(
+            "NO CONNECTION: {}; {last}; asked again at {}",
+            sentence(why),
+            clock(*again)
+        );
         lines.push(Line::styled(told, BAD));
     }
     if let Process::Mirror(status) = &seen.process {
@@ -154,7 +158,10 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
         now.extend([
             text(BOLD, format!("{:.1} requests/s", live.rate)),
             plain(" · "),
-            text(failed, format!("{} without a whole answer", percent(live.failed))),
+            text(
+                failed,
+                format!("{} without a whole answer", percent(live.failed)),
+            ),
             plain(format!(" · {} errors of the legacy", percent(live.errors))),
         ]);
     } else {
@@ -167,7 +174,11 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
                 |micros| format!("≤ {}", elapsed(micros)),
             )
         };
-        now.push(plain(format!(" · added p50 {}, p99 {}", told(0.5), told(0.99))));
+        now.push(plain(format!(
+            " · added p50 {}, p99 {}",
+            told(0.5),
+            told(0.99)
+        )));
     }
     let mut lines = vec![Line::from(now)];
     let mut services = Vec::new();
@@ -191,7 +202,10 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
         text(OPEN, "SHADOWING IS OFF")
     });
     if let Some(last) = status.last_failed_client {
-        services.push(text(OPEN, format!("last client without an answer at {}", clock(last))));
+        services.push(text(
+            OPEN,
+            format!("last client without an answer at {}", clock(last)),
+        ));
     }
     lines.push(parted(services));
     lines
@@ -211,7 +225,11 @@ fn lately(seen: &Seen) -> Option<Line<'static>> {
         ),
         text(
             DIM,
-            format!("in the {} from {}", plural(history.bucket_seconds / 60, "minute", "minutes"), clock(bucket.from)),
+            format!(
+                "in the {} from {}",
+                plural(history.bucket_seconds / 60, "minute", "minutes"),
+                clock(bucket.from)
+            ),
         ),
     ];
     if let Some(since) = seen.down_since() {
@@ -246,13 +264,19 @@ fn verdict(decided: &Decided) -> Vec<Line<'static>> {
     match reasons.len().saturating_sub(MAX_SENTENCES) {
         0 => {}
         more => lines.push(Line::styled(
-            format!("… and {}", plural(more as u64, "more reason", "more reasons")),
+            format!(
+                "… and {}",
+                plural(more as u64, "more reason", "more reasons")
+            ),
             DIM,
         )),
     }
     let worst: Vec<String> = view.differing().entries.iter().take(2).map(name).collect();
     if decided.decision.outcome == Outcome::Fail && !worst.is_empty() {
-        lines.push(Line::from(vec![text(BOLD, "worst: "), plain(worst.join(" · "))]));
+        lines.push(Line::from(vec![
+            text(BOLD, "worst: "),
+            plain(worst.join(" · ")),
+        ]));
     }
     lines
 }
@@ -276,16 +300,25 @@ fn trust(seen: &Seen) -> Vec<Line<'static>> {
             told.push(text(OPEN, format!("{} dropped by parity", share(dropped))));
         }
         lines.push(parted(told));
-        let mut how = vec![plain(view.classes().unwrap_or_else(|| "no mismatch was asked again".to_owned()))];
+        let mut how = vec![plain(
+            view.classes()
+                .unwrap_or_else(|| "no mismatch was asked again".to_owned()),
+        )];
         if report.excused.total() > 0 {
-            how.push(plain(format!("{} do not count (noise, known, transient)", grouped(report.excused.total()))));
+            how.push(plain(format!(
+                "{} do not count (noise, known, transient)",
+                grouped(report.excused.total())
+            )));
         }
-        how.push(text(DIM, format!(
-            "legacy {} · candidate {} · rules {}",
-            version(&report.legacy_version),
-            version(&report.candidate_version),
-            shown(&report.rules_hash)
-        )));
+        how.push(text(
+            DIM,
+            format!(
+                "legacy {} · candidate {} · rules {}",
+                version(&report.legacy_version),
+                version(&report.candidate_version),
+                shown(&report.rules_hash)
+            ),
+        ));
         lines.push(parted(how));
         if let Some(unsettled) = view.unsettled() {
             lines.push(Line::styled(unsettled.sentence(), style(unsettled.tone())));
@@ -301,7 +334,11 @@ fn trust(seen: &Seen) -> Vec<Line<'static>> {
                 grouped(status.records_dropped),
                 grouped(status.spool_bytes)
             ),
-            if status.records_dropped > 0 { OPEN } else { DIM },
+            if status.records_dropped > 0 {
+                OPEN
+            } else {
+                DIM
+            },
         ));
     }
     if let Process::Sink(status) = &seen.process {
@@ -327,12 +364,21 @@ fn trust(seen: &Seen) -> Vec<Line<'static>> {
 fn process(process: &Process) -> impl Iterator<Item = String> {
     let troubles: [Option<String>; 5] = match process {
         Process::Mirror(status) => [
-            status.store_error.clone().map(|error| format!("the store: {error}")),
+            status
+                .store_error
+                .clone()
+                .map(|error| format!("the store: {error}")),
             status.store_loss.clone(),
-            status.config_error.clone().map(|error| format!("the configuration: {error}")),
+            status
+                .config_error
+                .clone()
+                .map(|error| format!("the configuration: {error}")),
             status.descriptors_low.clone(),
             status.recording.as_ref().and_then(|recording| {
-                recording.error.clone().map(|error| format!("the recording: {error}"))
+                recording
+                    .error
+                    .clone()
+                    .map(|error| format!("the recording: {error}"))
             }),
         ],
         Process::Sink(status) => [status.error.clone(), None, None, None, None],
@@ -352,12 +398,28 @@ fn over_time(seen: &Seen) -> Vec<Line<'static>> {
     let is_high = view.bars.iter().any(|bar| bar.is_high);
     let mut lines = vec![Line::from(vec![
         text(if is_high { BAD } else { GOOD }, bars),
-        text(DIM, format!("  up to {}, {} allowed", percent(view.scale), percent(view.allowed))),
+        text(
+            DIM,
+            format!(
+                "  up to {}, {} allowed",
+                percent(view.scale),
+                percent(view.allowed)
+            ),
+        ),
     ])];
-    let told = seen.decided.iter().flat_map(|decided| history_sentences(history, decided));
-    lines.extend(told.take(MAX_SENTENCES).map(|told| Line::raw(sentence(&told))));
+    let told = seen
+        .decided
+        .iter()
+        .flat_map(|decided| history_sentences(history, decided));
+    lines.extend(
+        told.take(MAX_SENTENCES)
+            .map(|told| Line::raw(sentence(&told))),
+    );
     for change in view.changes.iter().rev().take(2) {
-        lines.push(Line::styled(format!("{}: {}", change.time, sentence(&change.told)), OPEN));
+        lines.push(Line::styled(
+            format!("{}: {}", change.time, sentence(&change.told)),
+            OPEN,
+        ));
     }
     lines
 }
@@ -404,7 +466,10 @@ fn differences(decided: &Decided) -> Vec<Line<'static>> {
         line.spans.extend(state);
         line.push_span(name(&entry));
         if let Entry::Group(group) = &entry {
-            line.push_span(text(DIM, format!(" · last {}", clock(group.report.last_seen))));
+            line.push_span(text(
+                DIM,
+                format!(" · last {}", clock(group.report.last_seen)),
+            ));
         }
         line
     });
@@ -421,7 +486,10 @@ fn routes(decided: &Decided) -> Vec<Line<'static>> {
         lines.push(Line::from(vec![
             text(OPEN, format!("{:>8} compared ", grouped(route.compared))),
             plain(shown(&route.route)),
-            text(DIM, format!(" · {} differ{needed}", grouped(route.differing))),
+            text(
+                DIM,
+                format!(" · {} differ{needed}", grouped(route.differing)),
+            ),
         ]));
     }
     if lines.is_empty() {
@@ -431,7 +499,9 @@ fn routes(decided: &Decided) -> Vec<Line<'static>> {
 }
 
 /// Routes that are served and not decided, those with the most traffic first.
-pub(super) fn undecided(decided: &Decided) -> impl Iterator<Item = &parity_schemas::evidence::RouteDecision> {
+pub(super) fn undecided(
+    decided: &Decided,
+) -> impl Iterator<Item = &parity_schemas::evidence::RouteDecision> {
     let routes = decided.decision.routes.iter();
     let mut routes: Vec<_> = routes
         .filter(|route| !route.unserved && route.outcome == Outcome::Undecided)

@@ -139,9 +139,8 @@ impl Meter {
         };
         let before = self.before.replace(now)?;
         let ended = now.ended.checked_sub(before.ended)?;
-        let share = |part: u64, before: u64| {
-            part.saturating_sub(before) as f64 / ended.max(1) as f64
-        };
+        let share =
+            |part: u64, before: u64| part.saturating_sub(before) as f64 / ended.max(1) as f64;
         Some(Live {
             rate: ended as f64 / passed.as_secs_f64().max(f64::EPSILON),
             failed: share(now.failed, before.failed),

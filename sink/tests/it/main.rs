@@ -17,6 +17,7 @@ mod kafka;
 mod older;
 mod opening;
 mod recent;
+mod remembered;
 mod report;
 mod retention;
 mod runs;
