@@ -37,7 +37,7 @@ pub(crate) use screens::{
     GroupFound, causes, causes_names, group, groups, health, history, noise, overview, routes,
     rules,
 };
-use shell::{Shell, escaped};
+use shell::Shell;
 
 use crate::view::{
     CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,

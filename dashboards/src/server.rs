@@ -51,6 +51,8 @@ pub async fn serve(
     connections: usize,
     shutdown: impl Future<Output = ()>,
 ) {
+    // Each page reads the counts of the same record.
+    site.store = site.store.remembering();
     let series = gate::Series::of(&site);
     if let Some(series) = &series {
         site.registry.register_collector(Box::new(series.clone()));

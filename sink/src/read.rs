@@ -47,6 +47,8 @@ pub use self::mark::Mark;
 
 pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 
+pub(crate) use self::assemble::Added;
+
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
 use self::history::HistoryFilter;
@@ -224,7 +226,9 @@ impl Reader {
             }
         };
         let store: Box<dyn RecordReader> = match &config.url {
-            StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
+            StoreUrl::Sqlite(path) => {
+                Box::new(SqliteReader::open(path, config.remembered().cloned())?)
+            }
             StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(config)?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };

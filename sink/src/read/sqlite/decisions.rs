@@ -10,7 +10,7 @@ use rusqlite::types::ToSqlOutput;
 use uuid::Uuid;
 
 use super::rows::{all_of, audit, needed_of, tally, terms};
-use super::{OF_IDENTITY, SqliteReader, within};
+use super::{OF_IDENTITY, SqliteReader, since, within};
 use crate::error::StoreError;
 use crate::read::audit::AuditFilter;
 use crate::read::charged::Charged;
@@ -115,7 +115,8 @@ impl SqliteReader {
         }
         let mut sums = CountedSums::default();
         let mut charged = Charged::default();
-        self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
+        let from = since(&asked.since());
+        self.each(&sql, RecordType::Tally, identity, (from, None), |row| {
             let tally = tally(row)?;
             charged.row(&tally)?;
             sums.add(tally);
