@@ -4,6 +4,7 @@
 //! what is wrong. A command asks for just what it needs: `parity report` works beside a file that names no upstream, while
 //! `parity mirror` does not start before every problem is solved.
 
+mod admin;
 pub(crate) mod environment;
 pub(crate) mod file;
 mod hidden;
@@ -34,7 +35,8 @@ use file::{File, Raw, RuleEntry, TableEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
-pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings};
+pub(crate) use admin::AdminSettings;
+pub(crate) use needs::{MirrorSettings, RecheckSettings, host_name};
 pub(crate) use recording::RecordingSettings;
 pub(crate) use substitutes::Substitute;
 

@@ -40,6 +40,8 @@ const TOO_MANY: &str = "it differs on so many routes that nobody would read a ru
     is wrong on another: write it where it is meant";
 /// Said of what may be the same other name, of which too little is known: a wider rule for it would be one too many.
 const LOOK_AGAIN: &str = "a `rename` is suggested for its place, which may leave nothing of it: look again under that rule";
+/// Said of numbers that may differ by the same factor, of which too little is known.
+const LOOK_AGAIN_SCALED: &str = "a `scale` is suggested for its place, which leaves of it what is not exactly that factor: look again under that rule";
 
 /// Groups that differ only in their shape, which count.
 #[derive(Clone, Debug)]
@@ -125,32 +127,25 @@ pub fn suggest(seen: &[Seen], exchanges: &Exchanges<'_>) -> Suggested {
         }
     }
     // What a general rule cannot say is said at its own place, and else not at all.
-    let mut alone: BTreeMap<Draft, Vec<usize>> = BTreeMap::new();
-    for index in general.iter().filter(|index| !covered.contains(index)) {
-        alone
-            .entry(Draft::at(&seen[*index].group))
-            .or_default()
-            .push(*index);
-    }
-    let mut too_many: BTreeSet<usize> = BTreeSet::new();
-    for (draft, members) in alone {
-        let routes = members.iter().map(|index| &seen[*index].group.route);
-        if routes.collect::<BTreeSet<_>>().len() > MAX_RULES_BY_ROUTE {
-            too_many.extend(&members);
-        }
-        for (rule, members) in work.rules(&draft, members) {
-            covered.extend(members);
-            rules.push(rule);
-        }
-    }
+    let left = general.iter().filter(|index| !covered.contains(index));
+    let alone = work.alone(left.copied());
+    covered.extend(alone.rules.iter().flat_map(|(_, members)| members));
+    rules.extend(alone.rules.into_iter().map(|(rule, _)| rule));
     for index in open {
         if !covered.contains(&index) {
-            let why = if too_many.contains(&index) {
+            let why = if alone.too_many.contains(&index) {
                 TOO_MANY
+            } else if seen[index].group.against > 0 {
+                nature::CONTRADICTED
             } else {
                 "no rule can name its place and nothing else that must stay a difference"
             };
             refused.insert(index, why);
+        }
+    }
+    for (index, why) in &mut refused {
+        if work.is_beside_a_scale(*index, &covered) {
+            *why = LOOK_AGAIN_SCALED;
         }
     }
     rules.sort_by_key(|rule| {
@@ -195,6 +190,14 @@ struct Work<'a> {
     /// What must stay a difference.
     refused: HashSet<usize>,
     exchanges: &'a Exchanges<'a>,
+}
+
+/// What single places get.
+#[derive(Default)]
+struct Alone {
+    rules: Vec<(SuggestedRule, Vec<usize>)>,
+    /// Groups of places that differ on more routes than [`MAX_RULES_BY_ROUTE`].
+    too_many: BTreeSet<usize>,
 }
 
 impl Work<'_> {
@@ -250,6 +253,24 @@ impl Work<'_> {
         drafts
     }
 
+    /// Rules for single places, each with the groups that it excuses.
+    fn alone(&self, left: impl Iterator<Item = usize>) -> Alone {
+        let mut by_place: BTreeMap<Draft, Vec<usize>> = BTreeMap::new();
+        for index in left {
+            let draft = Draft::at(&self.seen[index].group);
+            by_place.entry(draft).or_default().push(index);
+        }
+        let mut alone = Alone::default();
+        for (draft, members) in by_place {
+            let routes = members.iter().map(|index| &self.seen[*index].group.route);
+            if routes.collect::<BTreeSet<_>>().len() > MAX_RULES_BY_ROUTE {
+                alone.too_many.extend(&members);
+            }
+            alone.rules.extend(self.rules(&draft, members));
+        }
+        alone
+    }
+
     /// The rules of a draft, each with the groups that it excuses.
     fn rules(&self, draft: &Draft, members: Vec<usize>) -> Vec<(SuggestedRule, Vec<usize>)> {
         let mut by_route: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -296,8 +317,11 @@ impl Work<'_> {
         let rules = compiled(&config(&members))?;
         let is_met = |rules: &Rules, index: usize| rules.surely_excuse(&self.counted[index]);
         // Those of a rename were paired by their values.
+        // What contradicts the explanation must be found by the rule.
+        let finds_others = draft.to.is_some() || factor.is_some();
         let members: Vec<usize> = members
             .into_iter()
+            .filter(|index| finds_others || self.seen[*index].group.against == 0)
             .filter(|index| draft.to.is_some() || is_met(&rules, *index))
             .collect();
         if members.is_empty() {
@@ -380,6 +404,17 @@ impl Work<'_> {
         })
     }
 
+    /// Whether two numbers without an explanation are where a `scale` is suggested.
+    fn is_beside_a_scale(&self, index: usize, covered: &BTreeSet<usize>) -> bool {
+        let group = &self.seen[index].group;
+        group.kind == Kind::Value
+            && group.explanation.is_none()
+            && covered.iter().any(|other| {
+                let other = &self.seen[*other].group;
+                nature::is_scaled(other) && is_same_place(group, other)
+            })
+    }
+
     fn bounds(&self, members: &[usize]) -> Bounds {
         self.exchanges.bounds(members.iter().map(|index| {
             let of = &self.seen[*index];
@@ -394,6 +429,15 @@ impl Work<'_> {
             }
         }))
     }
+}
+
+/// Whether two groups differ in the same way at one place of the same answers.
+fn is_same_place(one: &GroupReport, other: &GroupReport) -> bool {
+    let of = |group: &GroupReport| {
+        let codes = (group.legacy_status, group.candidate_status);
+        (group.part, group.kind, codes)
+    };
+    of(one) == of(other) && one.pattern == other.pattern && one.route == other.route
 }
 
 /// Whether a rule can name it as a reader sees it.

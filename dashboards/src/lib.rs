@@ -4,6 +4,7 @@
 //!   mismatch. It reads from a store and decides with the comparator's `decision`; report and decision come from one read.
 //! - [`question`] is what somebody asks of the record, by flags or by parameters.
 //! - [`terminal`], [`markdown`], [`junit`] and the pages draw it.
+//! - [`top`] draws the overview, live, in a terminal.
 //! - [`server`] is the admin port: health, metrics, control, the API and the pages.
 //!
 //! Of captured values this crate sees only what the record holds, which is redacted already, and what `parity diff`
@@ -16,4 +17,5 @@ pub mod pages;
 pub mod question;
 pub mod server;
 pub mod terminal;
+pub mod top;
 pub mod view;

@@ -2,7 +2,7 @@
 //! the report as a file ([`file`]).
 //!
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
-//! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
+//! escapes first, because HTML escaping does not show them. No script is needed: those in assets make a page live, and give it keys.
 
 mod chart;
 mod exchange;
@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use askama::Template;
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditPage, AuditSource};
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::field_share::FieldShare;
@@ -256,6 +257,36 @@ struct DecisionsPage<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "audit.html")]
+struct ChangesPage<'a> {
+    shell: &'a Shell,
+    page: &'a AuditPage,
+}
+
+/// Who asked for a change, as far as that is known.
+fn who(change: &Audit) -> String {
+    let source = change.source.meaning();
+    let mut told = match change.source {
+        AuditSource::AdminPort => {
+            let user = match change.user.as_str() {
+                "" => String::new(),
+                user => format!("{user}, "),
+            };
+            let token = match change.token.as_str() {
+                "" => "without a token".to_owned(),
+                token => format!("with the {token} token"),
+            };
+            format!("{user}{source}, {token}")
+        }
+        AuditSource::Signal | AuditSource::Clock => source.to_owned(),
+    };
+    if !change.address.is_empty() {
+        told = format!("{told}, from {}", change.address);
+    }
+    visible(&told)
+}
+
+#[derive(Template)]
 #[template(path = "decision.html")]
 struct DecisionPageOf<'a> {
     shell: &'a Shell,
@@ -287,6 +318,8 @@ struct ErrorPage<'a> {
     message: &'a str,
     /// For the buttons that control the mirror: they work even if its record cannot be read.
     status: Option<Status>,
+    /// What the buttons carry; `None` for who may not press them.
+    form: Option<String>,
 }
 
 /// The whole report with its decision.
@@ -309,7 +342,7 @@ pub(crate) fn report(shell: &Shell, decided: &Decided) -> askama::Result<String>
 pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String> {
     let view = ReportView::from(decided);
     let clients = view.clients();
-    let style = style().unwrap_or_default();
+    let style = asset("style.css").unwrap_or_default();
     ReportFile {
         headline: view.headline(),
         view,
@@ -343,6 +376,11 @@ pub(crate) fn decisions(
     .render()
 }
 
+/// Who changed what, the newest first.
+pub(crate) fn changes(shell: &Shell, page: &AuditPage) -> askama::Result<String> {
+    ChangesPage { shell, page }.render()
+}
+
 /// One stored decision, and the terms under which was counted what it rests on.
 pub(crate) fn decision(
     shell: &Shell,
@@ -360,11 +398,20 @@ pub(crate) fn decision(
 }
 
 /// The page of an error.
-pub(crate) fn sorry(message: &str, status: Option<Status>) -> askama::Result<String> {
-    ErrorPage { message, status }.render()
+pub(crate) fn sorry(
+    message: &str,
+    status: Option<Status>,
+    form: Option<String>,
+) -> askama::Result<String> {
+    ErrorPage {
+        message,
+        status,
+        form,
+    }
+    .render()
 }
 
-/// The style sheet.
-pub(crate) fn style() -> Option<Cow<'static, [u8]>> {
-    Assets::get("style.css").map(|file| file.data)
+/// A file that pages refer to.
+pub(crate) fn asset(name: &str) -> Option<Cow<'static, [u8]>> {
+    Assets::get(name).map(|file| file.data)
 }

@@ -3,10 +3,13 @@
 //! The program gives it handles to what it controls ([`MirrorAdmin`], [`Site`]). It refuses requests that a page of
 //! another origin could cause (`guard`).
 
+mod access;
 mod answer;
 mod api;
+pub mod audit;
 mod connections;
 mod downloads;
+mod events;
 mod gate;
 mod guard;
 mod history;
@@ -16,6 +19,7 @@ mod question;
 mod rerun;
 mod reruns;
 mod site;
+mod visit;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -27,27 +31,39 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
+pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
 pub use reruns::{Reruns, RunAgain};
 pub use site::{MirrorAdmin, Process, Site};
+pub use tokio_rustls::TlsAcceptor;
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves until `shutdown` completes; requests under way are finished. At most `connections` are open at a time; more
-/// wait to be accepted.
+/// wait to be accepted. While `tls` has a certificate, they are encrypted.
 pub async fn serve(
     listener: TcpListener,
+    tls: watch::Receiver<Option<TlsAcceptor>>,
     mut site: Site,
     connections: usize,
     shutdown: impl Future<Output = ()>,
 ) {
+    // Each page reads the counts of the same record.
+    site.store = site.store.remembering();
     let series = gate::Series::of(&site);
     if let Some(series) = &series {
         site.registry.register_collector(Box::new(series.clone()));
     }
     let site = Arc::new(site);
+    let (end, ending) = watch::channel(false);
+    let events = Arc::new(events::Events::new(connections, ending));
+    let shutdown = async move {
+        shutdown.await;
+        end.send_replace(true);
+    };
     let judging = async {
         match &series {
             Some(series) => gate::judge(&site, series).await,
@@ -55,12 +71,13 @@ pub async fn serve(
         }
     };
     tokio::select! {
-        () = connections::serve(listener, router(&site), connections, shutdown) => {}
+        () = connections::serve(listener, tls, router(&site, &events), connections, shutdown) => {}
         () = judging => {}
+        () = events::look(&site, &events) => {}
     }
 }
 
-fn router(site: &Arc<Site>) -> Router {
+fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
     let guarded = Router::new()
         .route("/", get(html::overview))
         .route("/report", get(html::report))
@@ -75,21 +92,24 @@ fn router(site: &Arc<Site>) -> Router {
         .route("/mismatches/{id}", get(html::mismatch))
         .route("/mismatches/{id}/bodies/{which}", get(downloads::body))
         .route("/mismatches/{id}/rerun", post(rerun::page))
+        .route("/audit", get(html::changes))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
         .route("/decisions/{id}/export", get(downloads::decision))
-        .route("/assets/style.css", get(html::style))
+        .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))
         .route("/api/v1/history", get(history::history))
         .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/mismatches/{id}/rerun", post(rerun::document))
+        .route("/api/v1/audit", get(api::changes))
         .route("/api/v1/decisions", get(api::decisions))
         .route("/api/v1/decisions/{id}", get(api::decision))
         .route("/api/v1/status", get(api::status))
         .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
         .fallback(api::unknown)
+        .method_not_allowed_fallback(api::other_method)
         .layer(middleware::from_fn_with_state(
             Arc::clone(site),
             guard::admit,
@@ -101,6 +121,7 @@ fn router(site: &Arc<Site>) -> Router {
         .merge(guarded)
         .with_state(Arc::clone(site))
         .merge(gate::router(site))
+        .merge(events::router(site, events))
         .layer(middleware::map_response(guard::harden))
 }
 

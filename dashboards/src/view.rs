@@ -59,7 +59,7 @@ pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};
 pub(crate) use known::KnownView;
 pub use known::{Adoptable, about as about_known, adoptable, known_list, rate_of, would_mean};
-pub use listed::{decision_page, place};
+pub use listed::{audit_page, decision_page, place};
 pub(crate) use listing::LeftOut;
 pub use listing::Listing;
 pub(crate) use mismatch::{MismatchView, Which};

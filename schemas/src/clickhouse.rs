@@ -28,6 +28,7 @@ const FILES: &[(u32, &str)] = &[
     (0, include_str!("../clickhouse/0005_legacy_answers.sql")),
     (0, include_str!("../clickhouse/0006_set_tallies.sql")),
     (0, include_str!("../clickhouse/0007_terms.sql")),
+    (4, include_str!("../clickhouse/0008_audit.sql")),
 ];
 
 /// How many deduplication tokens a table remembers: far more than one process can repeat, since it has at most one

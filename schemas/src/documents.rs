@@ -11,6 +11,7 @@ use crate::known::{KnownEntry, KnownState, NewGroup};
 use crate::record::Mismatch;
 use crate::time::Timestamp;
 use crate::visible::visible_up_to;
+use crate::vocabulary::{UnknownWord, vocabulary};
 
 /// Name and version of a page of mismatches.
 pub const MISMATCHES_SCHEMA: &str = "parity.mismatches/v1";
@@ -22,6 +23,43 @@ pub const KNOWN_SCHEMA: &str = "parity.known/v1";
 
 /// Name and version of the gate's answer in a few members.
 pub const GATE_BRIEF_SCHEMA: &str = "parity.gate_brief/v1";
+
+/// Why a request to the API is not answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorDocument {
+    /// In one sentence: what was wrong, and what to do.
+    pub error: String,
+    /// In one word, for programs.
+    pub code: ErrorCode,
+}
+
+vocabulary! {
+    /// Why a request to the API is not answered, in one word.
+    ErrorCode as "code of an error" {
+        /// 400.
+        BadRequest = "bad_request" => "a parameter, the address or the body is wrong",
+        /// 401.
+        TokenNeeded = "token_needed" => "the port needs a token",
+        /// 403.
+        LookOnly = "look_only" => "the token may only look",
+        /// 403.
+        ForeignPage = "foreign_page" => "a page of another origin wants to change something",
+        /// 403.
+        NoForm = "no_form" => "a browser wants to change something without a form of this process",
+        /// 404.
+        NotFound = "not_found" => "there is no such thing",
+        /// 405.
+        MethodNotAllowed = "method_not_allowed" => "the address is asked by another method",
+        /// 409.
+        Conflict = "conflict" => "it is not done unless somebody says that it shall be",
+        /// 421.
+        WrongHost = "wrong_host" => "the Host is not a name of this machine",
+        /// 500.
+        Internal = "internal" => "a bug",
+        /// 503.
+        Unavailable = "unavailable" => "it cannot be answered now",
+    }
+}
 
 /// The gate's answer in a few members, for a rollout controller, which keeps what it measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -12,6 +12,7 @@
 //! new id or the present time.
 
 pub mod attributes;
+pub mod audit;
 pub mod browse;
 pub mod check;
 pub mod clickhouse;

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::audit::Audit;
 use crate::evidence::Decision;
 pub use crate::recheck::MismatchClass;
 use crate::route::split_operation;
@@ -39,6 +40,8 @@ pub enum RecordType {
     Decision,
     /// [`Terms`].
     Terms,
+    /// [`Audit`].
+    Audit,
     /// [`Watermark`].
     Watermark,
 }
@@ -46,13 +49,14 @@ pub enum RecordType {
 impl RecordType {
     /// Every type, in the order in which a store should get them: a tally never comes behind its groups and sets, and what says
     /// how far the record is complete comes last.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tally,
         Self::GroupTally,
         Self::SetTally,
         Self::Mismatch,
         Self::Decision,
         Self::Terms,
+        Self::Audit,
         Self::Watermark,
     ];
 
@@ -65,6 +69,7 @@ impl RecordType {
             Self::SetTally => "set_tally",
             Self::Decision => "decision",
             Self::Terms => "terms",
+            Self::Audit => "audit",
             Self::Watermark => "watermark",
         }
     }
@@ -78,6 +83,7 @@ impl RecordType {
             Self::SetTally => "set_tallies",
             Self::Decision => "decisions",
             Self::Terms => "terms",
+            Self::Audit => "audit",
             Self::Watermark => "watermarks",
         }
     }
@@ -103,6 +109,8 @@ pub enum Record {
     Decision(Box<Decision>),
     /// Under which terms requests were counted.
     Terms(Box<Terms>),
+    /// A change of a running process.
+    Audit(Box<Audit>),
     /// How far the record of a process is complete.
     Watermark(Box<Watermark>),
 }
@@ -117,6 +125,7 @@ impl Record {
             Self::SetTally(_) => RecordType::SetTally,
             Self::Decision(_) => RecordType::Decision,
             Self::Terms(_) => RecordType::Terms,
+            Self::Audit(_) => RecordType::Audit,
             Self::Watermark(_) => RecordType::Watermark,
         }
     }
@@ -130,6 +139,7 @@ impl Record {
             Self::SetTally(set) => set.tally_id,
             Self::Decision(decision) => decision.decision_id,
             Self::Terms(terms) => terms.id,
+            Self::Audit(audit) => audit.id,
             Self::Watermark(watermark) => watermark.id,
         }
     }
@@ -143,6 +153,7 @@ impl Record {
             Self::SetTally(set) => serde_json::to_writer(to, set),
             Self::Decision(decision) => serde_json::to_writer(to, decision),
             Self::Terms(terms) => serde_json::to_writer(to, terms),
+            Self::Audit(audit) => serde_json::to_writer(to, audit),
             Self::Watermark(watermark) => serde_json::to_writer(to, watermark),
         };
         written.expect("records are made of strings, numbers and lists only, and memory takes all");

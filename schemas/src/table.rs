@@ -110,6 +110,8 @@ pub const SET_TALLIES: &[Column] = crate::set_tally_columns!(columns);
 pub const WATERMARKS: &[Column] = crate::watermark_columns!(columns);
 /// The columns of `terms`.
 pub const TERMS: &[Column] = crate::terms_columns!(columns);
+/// The columns of `audit`.
+pub const AUDIT: &[Column] = crate::audit_columns!(columns);
 /// The columns of `decisions`.
 pub const DECISIONS: &[Column] = crate::decision_columns!(columns);
 
@@ -123,6 +125,7 @@ impl RecordType {
             Self::SetTally => SET_TALLIES,
             Self::Decision => DECISIONS,
             Self::Terms => TERMS,
+            Self::Audit => AUDIT,
             Self::Watermark => WATERMARKS,
         }
     }

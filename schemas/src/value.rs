@@ -35,11 +35,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         })
 }
 
-/// Between 0 and 1, both included.
+/// Between 0 and 1, both included. Minus nothing is a slip of somebody who meant another number.
 pub fn share(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()
-        .filter(|share| (0.0..=1.0).contains(share))
+        .filter(|share| (0.0..=1.0).contains(share) && share.is_sign_positive())
         .ok_or_else(|| {
             format!("`{text}` is not a share; write a number between 0 and 1, for example 0.25")
         })
@@ -90,7 +90,7 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["NaN", "1.01", "-0.1", "half", "1%"] {
+        for text in ["NaN", "1.01", "-0.1", "half", "1%", "-0", "-0.0"] {
             assert!(
                 share(text).is_err_and(|error| error.contains(text)),
                 "{text}"

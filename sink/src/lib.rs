@@ -14,6 +14,7 @@ mod consume;
 mod error;
 mod kafka;
 pub mod read;
+mod remembered;
 mod retention;
 mod runtime;
 mod sqlite;
@@ -27,7 +28,7 @@ pub use clickhouse::schema::{Applied, apply_schema};
 pub use consume::{Sink, SinkError, SinkHandle, SinkHealth, SinkOptions, SinkReport, Stopper};
 pub use error::StoreError;
 pub use read::{
-    AnsweredFilter, Examples, Found, Known, MAX_EXAMPLES, MismatchFilter, Reader, Selection,
+    AnsweredFilter, Examples, Found, Known, MAX_EXAMPLES, Mark, MismatchFilter, Reader, Selection,
 };
 pub use store::{
     ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,
@@ -35,4 +36,4 @@ pub use store::{
 };
 pub use tally::{Epoch, OutcomeRecorder, TallyBook, TallyConfig};
 pub use url::{ClickHouseUrl, DEFAULT_TOPIC, KafkaUrl, StoreUrl, StoreUrlError};
-pub use write::{RecordSender, Writer, WriterOptions, record_decision};
+pub use write::{RecordSender, Writer, WriterOptions, record_change, record_decision};

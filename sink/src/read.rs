@@ -5,6 +5,7 @@
 
 mod answered;
 mod assemble;
+mod audit;
 mod carry;
 mod charged;
 mod clickhouse;
@@ -14,6 +15,7 @@ mod groups;
 mod hints;
 pub mod history;
 mod in_force;
+mod mark;
 mod neighbours;
 mod others;
 mod recent;
@@ -23,6 +25,7 @@ mod sqlite;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
@@ -36,11 +39,15 @@ use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
 pub use self::answered::{AnsweredFilter, Examples, MAX_EXAMPLES};
+pub use self::audit::{AuditFilter, MAX_CHANGES};
 pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
+pub use self::mark::Mark;
 
 pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
+
+pub(crate) use self::assemble::Added;
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
@@ -177,6 +184,7 @@ trait RecordReader: Send {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError>;
     fn known(&self, migration: &str) -> Result<Known, StoreError>;
+    fn mark(&self) -> Result<Mark, StoreError>;
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
@@ -186,6 +194,7 @@ trait RecordReader: Send {
         filter: &DecisionFilter,
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError>;
+    fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError>;
     fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError>;
     fn mismatches(
         &self,
@@ -217,7 +226,9 @@ impl Reader {
             }
         };
         let store: Box<dyn RecordReader> = match &config.url {
-            StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
+            StoreUrl::Sqlite(path) => {
+                Box::new(SqliteReader::open(path, config.remembered().cloned())?)
+            }
             StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(config)?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };
@@ -266,6 +277,11 @@ impl Reader {
         self.store.known(migration)
     }
 
+    /// Another one when the record has changed, whatever was asked of it.
+    pub fn mark(&self) -> Result<Mark, StoreError> {
+        self.store.mark()
+    }
+
     /// How the counts of a selection came about over time, of all versions and rules.
     pub fn history(&self, filter: &HistoryFilter) -> Result<History, StoreError> {
         self.store.history(filter, Timestamp::now())
@@ -284,6 +300,12 @@ impl Reader {
     ) -> Result<Vec<DecisionLine>, StoreError> {
         // One more than the most, so that a caller can see whether there is a next page.
         self.store.decisions(filter, limit.min(MAX_DECISIONS + 1))
+    }
+
+    /// Up to `limit` changes of running processes, newest first; never more than one over [`MAX_CHANGES`].
+    pub fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError> {
+        // One more than the most, so that a caller can see whether there is a next page.
+        self.store.changes(filter, limit.min(MAX_CHANGES + 1))
     }
 
     /// The tallies of one identity within a window, added up; to check a decision once more.

@@ -1,5 +1,6 @@
 //! How values of vocabularies are stored: as words.
 
+use parity_schemas::audit::{AuditAction, AuditOutcome, AuditSource};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Outcome;
 use parity_schemas::field_share::FieldCount;
@@ -28,6 +29,9 @@ macro_rules! words {
     )*};
 }
 words!(
+    AuditAction,
+    AuditOutcome,
+    AuditSource,
     ClientOutcome,
     Explanation,
     FieldCount,

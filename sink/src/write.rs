@@ -21,7 +21,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use parity_schemas::audit::Audit;
 use parity_schemas::evidence::Decision;
+use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
 use prometheus_client::registry::Registry;
 
@@ -264,9 +266,20 @@ impl Drop for Writer {
 
 /// Adds a decision to the store, which must exist. A mirror may be writing to it.
 pub fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), StoreError> {
+    let record = Record::Decision(Box::new(decision.clone()));
+    add(store, &record, "write the decision to")
+}
+
+/// The same with the line of a change.
+pub fn record_change(store: &StoreConfig, change: &Audit) -> Result<(), StoreError> {
+    let record = Record::Audit(Box::new(change.clone()));
+    add(store, &record, "write the line of a change to")
+}
+
+fn add(store: &StoreConfig, record: &Record, action: &'static str) -> Result<(), StoreError> {
     match &store.url {
-        StoreUrl::Sqlite(path) => sqlite::record_decision(path, decision),
+        StoreUrl::Sqlite(path) => sqlite::add(path, record, action),
         StoreUrl::Kafka(url) => Err(StoreError::WriteOnly { url: url.clone() }),
-        StoreUrl::ClickHouse(_) => clickhouse::record_decision(store, decision),
+        StoreUrl::ClickHouse(_) => clickhouse::add(store, record, action),
     }
 }

@@ -229,9 +229,12 @@ impl Takes for OfReader {
 pub(crate) struct OfUi;
 impl Takes for OfUi {
     fn settings() -> Vec<&'static Setting> {
-        let shown: [&'static Setting; 5] = [
+        let shown: [&'static Setting; 8] = [
             &mirror::ADMIN,
             &mirror::ADMIN_TOKEN_FILE,
+            &mirror::ADMIN_LOOK_TOKEN_FILE,
+            &mirror::ADMIN_TLS_CERTIFICATE_FILE,
+            &mirror::ADMIN_TLS_KEY_FILE,
             &mirror::LEGACY,
             &mirror::CANDIDATE,
             &mirror::CA_FILE,

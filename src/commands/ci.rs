@@ -296,9 +296,9 @@ impl Job<'_> {
             .map(|word| word.to_string_lossy())
             .collect();
         let running = format!(
-            "running {} with {URL}={url}; admin port on http://{}/",
+            "running {} with {URL}={url}; admin port on {}",
             shown.join(" "),
-            instance.admin_address()
+            instance.admin_url()
         );
         let tested = self.run_tests((&environment, &running), &instance, services, signals);
         let settled = tested.and_then(|end| {

@@ -78,9 +78,9 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     if args.serve {
         print(&read(&url, &selection)?, &sample, args.output)?;
         terminal::note(&format!(
-            "proxy on http://{} · report on http://{}/",
+            "proxy on http://{} · report on {}",
             instance.address(),
-            instance.admin_address()
+            instance.admin_url()
         ));
         terminal::note(&format!("store {url} · Ctrl-C ends and removes it"));
         Signals::listen(Hangup::Ends)?.wait(std::future::pending(), |signal| signal == Signal::End);

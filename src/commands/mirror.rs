@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use parity_dashboards::terminal;
+use parity_schemas::audit::{AuditAction, AuditOutcome, AuditSource};
 use parity_schemas::time::Timestamp;
 
 use crate::cli::MirrorArgs;
@@ -54,12 +55,14 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     alarm.set(settings.next_expiry);
     signals.wait(over, |signal| match signal {
         Signal::End => true,
-        Signal::ShadowingOff => {
-            instance.set_shadowing(false);
-            false
-        }
-        Signal::ShadowingOn => {
-            instance.set_shadowing(true);
+        Signal::ShadowingOff | Signal::ShadowingOn => {
+            let (on, action) = match signal {
+                Signal::ShadowingOn => (true, AuditAction::ShadowingOn),
+                _ => (false, AuditAction::ShadowingOff),
+            };
+            instance.set_shadowing(on);
+            let what = (action, AuditSource::Signal);
+            instance.changed(what, AuditOutcome::Done, <(String, String)>::default());
             false
         }
         Signal::Alarm => {
@@ -67,9 +70,11 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             false
         }
         Signal::Reload => {
-            let outcome = load()
-                .map_err(anyhow::Error::from)
-                .and_then(|next| reload(&mut instance, &mut settings, next));
+            let mut change = String::new();
+            let outcome = load().map_err(anyhow::Error::from).and_then(|next| {
+                change = next.change_of(&settings);
+                reload(&mut instance, &mut settings, next)
+            });
             match &outcome {
                 Ok(()) => {
                     terminal::note("configuration reloaded");
@@ -81,6 +86,12 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
                 }
             }
             instance.reloaded(&outcome);
+            let (ended, told) = match &outcome {
+                Ok(()) => (AuditOutcome::Done, change),
+                Err(error) => (AuditOutcome::Refused, error::line(error)),
+            };
+            let what = (AuditAction::Reload, AuditSource::Signal);
+            instance.changed(what, ended, (String::new(), told));
             alarm.set(settings.next_expiry);
             false
         }
@@ -122,8 +133,8 @@ fn announce(instance: &Instance, settings: &MirrorSettings) {
         settings.store
     ));
     terminal::note(&format!(
-        "admin port on http://{}/ · Ctrl-C drains and ends",
-        instance.admin_address()
+        "admin port on {} · Ctrl-C drains and ends",
+        instance.admin_url()
     ));
     if settings.identity.candidate_version.is_empty() {
         tracing::warn!(
@@ -149,6 +160,8 @@ fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Time
         return Some(Timestamp::from_micros(now.as_micros() + AGAIN));
     }
     for rule in expired {
+        let what = (AuditAction::RuleExpired, AuditSource::Clock);
+        instance.changed(what, AuditOutcome::Done, (rule.clone(), String::new()));
         terminal::note(&format!(
             "the rule {rule} has expired and no longer applies; the evidence starts anew"
         ));

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     // What an earlier process of this name had not written when it was killed was before.
     let since = instance.book().totals().since;
     terminal::note(&visible(&format!(
-        "replaying to legacy {} and candidate {}; store {}; admin port on http://{}/",
+        "replaying to legacy {} and candidate {}; store {}; admin port on {}",
         if args.sending.recorded_answers {
             "(its recorded answers)".to_owned()
         } else {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
         },
         settings.mirror.policy.candidate.url,
         settings.store,
-        instance.admin_address()
+        instance.admin_url()
     )));
     let mut interrupted = false;
     let ended = instance.ended();

@@ -12,8 +12,8 @@ use parity_sink::{Sink, SinkHealth, apply_schema};
 use prometheus_client::registry::Registry;
 
 use crate::cli::SinkArgs;
-use crate::config::Layers;
-use crate::process::admin::{AdminPort, bind_admin, register_build_info};
+use crate::config::{Layers, host_name};
+use crate::process::admin::{AdminPort, StoreAuditor, bind_admin, register_build_info};
 use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
@@ -32,12 +32,17 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
     let health = sink.handle();
     let port = AdminPort::start(
         listener,
+        settings.admin.tls,
         Site {
+            auditor: Arc::new(StoreAuditor {
+                store: settings.clickhouse.clone(),
+                instance: format!("sink on {}", host_name()),
+            }),
             store: settings.clickhouse.clone(),
             migration: settings.migration,
             process: Process::Sink(Arc::new(move || status(&health.health()))),
             registry,
-            token: settings.admin.token,
+            access: settings.admin.access,
             reruns: None,
             known: {
                 let known = settings.known;
@@ -49,10 +54,10 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
         CONNECTIONS,
     )?;
     terminal::note(&format!(
-        "moving {} to {} · admin port on http://{}/ · Ctrl-C finishes the batches in hand and ends",
+        "moving {} to {} · admin port on {} · Ctrl-C finishes the batches in hand and ends",
         settings.kafka,
         settings.clickhouse,
-        port.address()
+        port.url()
     ));
     let stopper = sink.stopper();
     let (finished, outcome) = tokio::sync::oneshot::channel();

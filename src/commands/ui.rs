@@ -27,16 +27,17 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let listener = bind_admin(&admin)?;
     let port = AdminPort::start(
         listener,
+        admin.tls,
         reading_site(
             settings.store,
             settings.migration,
             (settings.known, settings.dated),
-            (admin.token, admin.links),
+            (admin.access, admin.links),
             reruns,
         ),
         server::CONNECTIONS,
     )?;
-    terminal::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));
+    terminal::note(&format!("serving {} · Ctrl-C ends", port.url()));
     signals.wait(std::future::pending(), |signal| signal == Signal::End);
     port.finish()?;
     Ok(ExitCode::SUCCESS)

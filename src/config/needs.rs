@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +21,7 @@ use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
 use super::Layers;
+use super::admin::{AdminSettings, OF_MIRROR};
 use super::file::{Raw, Written};
 use super::loops::Ports;
 use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
@@ -33,8 +33,6 @@ use super::substitutes::Substitute;
 
 /// An HMAC key shorter than this can be guessed.
 const MIN_KEY_BYTES: usize = 16;
-/// Shorter admin tokens can be guessed over the network.
-const MIN_TOKEN_BYTES: usize = 16;
 
 /// Everything `mirror` needs, checked.
 #[derive(Clone)]
@@ -73,8 +71,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) redaction_key: Vec<u8>,
     /// Socket for taking over from a running mirror, and for handing over to the next.
     pub(crate) handover: Option<PathBuf>,
-    /// The settings that only a restart can change, each with a hash of its value.
-    pub(crate) fixed: Vec<(&'static str, u64)>,
+    /// All settings, each with whether only a restart can change it, and a hash of its value.
+    hashes: Vec<(&'static str, bool, u64)>,
     /// The register of known differences, for the pages.
     pub(crate) known: Arc<[KnownEntry]>,
     /// What a replay puts in the place of recorded values.
@@ -102,12 +100,42 @@ impl MirrorSettings {
 
     /// The settings that differ from those of a running mirror and cannot be applied to it.
     pub(crate) fn need_a_restart(&self, running: &Self) -> Vec<&'static str> {
-        self.fixed
-            .iter()
-            .zip(&running.fixed)
-            .filter(|((_, new), (_, old))| new != old)
-            .map(|((name, _), _)| *name)
+        let changed = self.changed(running);
+        changed
+            .filter_map(|(name, fixed)| fixed.then_some(name))
             .collect()
+    }
+
+    /// The settings that differ, each with whether only a restart can change it.
+    fn changed<'a>(&'a self, running: &'a Self) -> impl Iterator<Item = (&'static str, bool)> + 'a {
+        let both = self.hashes.iter().zip(&running.hashes);
+        let changed = both.filter(|((_, _, new), (_, _, old))| new != old);
+        changed.map(|((name, fixed, _), _)| (*name, *fixed))
+    }
+
+    /// What these settings change of those of a running mirror, in words: how much is shadowed with its values, the rules by
+    /// their hash, and of the others their names.
+    pub(crate) fn change_of(&self, running: &Self) -> String {
+        let mut told = Vec::new();
+        let shares = [running, self].map(|settings| settings.mirror.policy.sampling.share);
+        let [before, now] = shares;
+        if before.to_bits() != now.to_bits() {
+            told.push(format!("sample {before} → {now}"));
+        }
+        let [before, now] = [running, self].map(|settings| &settings.identity.rules_hash);
+        if before != now {
+            told.push(format!("rules {before} → {now}"));
+        }
+        let sample = self.changed(running).map(|(name, _)| name);
+        let names: Vec<&str> = sample.filter(|name| *name != mirror::SAMPLE.key).collect();
+        if !names.is_empty() {
+            told.push(names.join(", "));
+        }
+        if told.is_empty() {
+            "nothing that is a setting or a rule has changed".to_owned()
+        } else {
+            format!("changed: {}", told.join(", "))
+        }
     }
 }
 
@@ -124,17 +152,6 @@ pub(crate) struct RecheckSettings {
     pub(crate) per_group: usize,
     /// Share of the matching requests that the legacy is asked again.
     pub(crate) control: f64,
-}
-
-/// Where the admin port listens and what it demands.
-#[derive(Clone, Debug)]
-pub(crate) struct AdminSettings {
-    /// Address.
-    pub(crate) address: SocketAddr,
-    /// Bearer token; always there unless the address is loopback.
-    pub(crate) token: Option<String>,
-    /// Where its pages lead to elsewhere.
-    pub(crate) links: Links,
 }
 
 /// Which record to read.
@@ -178,44 +195,6 @@ impl Layers {
                 self.problems.push(problem);
                 None
             }
-        }
-    }
-
-    /// The admin port by its two settings.
-    pub(super) fn admin(
-        &mut self,
-        address_setting: &'static One<SocketAddr>,
-        token_file: &'static One<PathBuf>,
-    ) -> Option<AdminSettings> {
-        let address = self.get(address_setting);
-        let named = self.is_given(token_file);
-        let token = self.secret(token_file, MIN_TOKEN_BYTES);
-        let address = address?;
-        if !address.ip().is_loopback() && !named {
-            let origin = self.origin(address_setting);
-            let message = format!(
-                "{}: {address} can be reached from other machines, so it needs a token",
-                address_setting.key
-            );
-            let flag = token_file.flag.map_or(token_file.key, |flag| flag.name);
-            let hint = format!("name a file with {flag}, or listen on 127.0.0.1");
-            self.problems.push(Problem::new(origin, message).hint(hint));
-            return None;
-        }
-        let token = token.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Some(AdminSettings {
-            address,
-            token,
-            links: self.links(),
-        })
-    }
-
-    /// Where pages lead to elsewhere.
-    fn links(&mut self) -> Links {
-        Links {
-            grafana: self.get(&links::GRAFANA),
-            trace: self.get(&links::TRACE),
-            logs: self.get(&links::LOGS),
         }
     }
 
@@ -268,13 +247,12 @@ impl Layers {
             let any = Written::of(port, "127.0.0.1:0", Origin::Default);
             self.values.insert(port.key, any);
         }
-        let of_ports: [&'static Setting; 4] = [
+        let of_ports: [&'static One<PathBuf>; 3] = [
             &mirror::HANDOVER,
-            &mirror::ADMIN_TOKEN_FILE,
             &mirror::TLS_CERTIFICATE_FILE,
             &mirror::TLS_KEY_FILE,
         ];
-        for setting in of_ports {
+        for setting in OF_MIRROR.files().into_iter().chain(of_ports) {
             self.values.remove(setting.key);
         }
         self.mirror_to_serve()
@@ -290,7 +268,7 @@ impl Layers {
         let shadowing = self.get(&mirror::SHADOW);
         let workers = self.get(&mirror::WORKERS);
         let store = self.store();
-        let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
+        let admin = self.admin(&OF_MIRROR);
         let queue = self.get(&limits::QUEUE);
         let recheck = self.recheck();
         let attributes = self.attributes();
@@ -322,9 +300,14 @@ impl Layers {
         if let (Some(proxy), Some(admin)) = (listen, &admin) {
             self.refuse_one_port_twice(proxy, admin.address);
         }
-        let fixed = settings::all()
-            .filter(|setting| setting.needs_restart)
-            .map(|setting| (self.name(setting), self.hash_of(setting)))
+        let hashes = settings::all()
+            .map(|setting| {
+                (
+                    self.name(setting),
+                    setting.needs_restart,
+                    self.hash_of(setting),
+                )
+            })
             .collect();
         let complete = || {
             let rules_as_given = rules?;
@@ -362,7 +345,7 @@ impl Layers {
                 redact: redact?,
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
-                fixed,
+                hashes,
                 known,
                 substitutes,
                 overridden: self.overridden.clone(),
@@ -448,7 +431,7 @@ impl Layers {
 
     /// What `ui` needs.
     pub(crate) fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
-        let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
+        let admin = self.admin(&OF_MIRROR);
         let settings = self.reader()?;
         admin
             .map(|admin| (settings, admin))
@@ -457,7 +440,7 @@ impl Layers {
 }
 
 /// The host's name, which tells instances apart; `localhost` where the system does not say.
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
         .map(|name| name.trim().to_owned())

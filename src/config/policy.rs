@@ -4,12 +4,15 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use http::header::{HeaderName, HeaderValue};
-use parity_mirror::{Forwarding, Limits, Policy, Sampling, ServerTls, Target};
+use parity_mirror::{Forwarding, Limits, Policy, Sampling, Target};
 
-use super::problem::{MAX_SECRET_BYTES, Origin, Problem, read_named_file};
+use super::problem::{MAX_SECRET_BYTES, Problem, read_named_file};
 use super::settings::{One, Side, candidate, forwarding, legacy, limits, mirror};
 use super::value::services;
 use super::{Layers, MAX_FILE_BYTES};
+
+/// Bodies of one exchange: of the request and of both answers.
+const BODIES_HELD: u64 = 3;
 
 impl Layers {
     /// The policy of `mirror`; `None` if something is wrong, which is then reported.
@@ -18,7 +21,7 @@ impl Layers {
         let legacy = self.target(&legacy::SIDE);
         let candidate = self.target(&candidate::SIDE);
         let ca_file = self.readable(&mirror::CA_FILE);
-        let tls = self.server_tls();
+        let tls = self.server_tls(&mirror::TLS_CERTIFICATE_FILE, &mirror::TLS_KEY_FILE);
         let share = self.get(&mirror::SAMPLE);
         let by = self.get(&mirror::SAMPLE_BY);
         let forwarding = self.forwarding();
@@ -29,7 +32,7 @@ impl Layers {
             legacy: legacy?,
             candidate: candidate?,
             ca_file,
-            tls,
+            tls: tls.flatten(),
             sampling: Sampling {
                 share: share?,
                 by: by?,
@@ -93,27 +96,6 @@ impl Layers {
         headers
     }
 
-    fn server_tls(&mut self) -> Option<ServerTls> {
-        let (certificate, key) = (&mirror::TLS_CERTIFICATE_FILE, &mirror::TLS_KEY_FILE);
-        let files = (self.readable(certificate), self.readable(key));
-        let given = [certificate, key].map(|setting| self.is_given(setting));
-        match (files, given) {
-            ((Some(certificate_file), Some(key_file)), _) => Some(ServerTls {
-                certificate_file,
-                key_file,
-            }),
-            (_, [true, false] | [false, true]) => {
-                let message = format!("{} and {} belong together", certificate.key, key.key);
-                self.problems.push(
-                    Problem::new(Origin::Default, message)
-                        .hint("name both, or none to serve without TLS"),
-                );
-                None
-            }
-            _ => None,
-        }
-    }
-
     /// The path of a file that can be read.
     pub(super) fn readable(&mut self, setting: &'static One<PathBuf>) -> Option<PathBuf> {
         let (path, origin) = self.path(setting)?;
@@ -139,6 +121,29 @@ impl Layers {
             forwarded: forwarded?,
             via,
             trusted: listed.then(|| networks.into()),
+        })
+    }
+
+    /// A byte budget that a single exchange may fill: what of it does not fit is not compared.
+    pub(crate) fn tight_budget(&self) -> Option<Problem> {
+        let mut read = self.clone();
+        let (held, body) = (read.get(&limits::SHADOW_BYTES)?, read.get(&limits::BODY)?);
+        (held < BODIES_HELD * body).then(|| {
+            let message = format!(
+                "{} of {held} bytes cannot hold the request and the two answers of one exchange, each of up to {body} bytes ({})",
+                limits::SHADOW_BYTES.key,
+                limits::BODY.key
+            );
+            let which = if self.is_given(&limits::SHADOW_BYTES) {
+                &limits::SHADOW_BYTES
+            } else {
+                &limits::BODY
+            };
+            Problem::new(self.origin(which), message).hint(format!(
+                "a large answer of the candidate is then not compared, and the gate stays undecided where such are many; set {} to {} at least",
+                limits::SHADOW_BYTES.key,
+                BODIES_HELD * body
+            ))
         })
     }
 

@@ -7,9 +7,10 @@ use parity_sink::{
     StoreConfig, StoreUrl,
 };
 
+use super::admin::{AdminSettings, OF_SINK};
 use super::problem::{Origin, Problem, Problems};
 use super::settings::{One, Setting, clickhouse, kafka, mirror, record, sink, top};
-use super::{AdminSettings, DEFAULT_FILE, Layers};
+use super::{DEFAULT_FILE, Layers};
 
 /// Everything `sink` needs, checked.
 pub(crate) struct SinkSettings {
@@ -170,7 +171,7 @@ impl Layers {
             .and_then(|url| self.store_at(StoreUrl::Kafka(url)));
         let clickhouse = self.clickhouse();
         let options = self.sink_options();
-        let admin = self.admin(&sink::ADMIN, &sink::ADMIN_TOKEN_FILE);
+        let admin = self.admin(&OF_SINK);
         let migration = self.get(&top::MIGRATION);
         let retention = self.retention();
         let dated = self.dated_rules();

@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::links::Links;
-use parity_dashboards::server::{self, Process, Reruns, Site};
+use parity_dashboards::server::audit::Auditor;
+use parity_dashboards::server::{self, Access, Process, Reruns, Site, TlsAcceptor};
+use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
-use parity_sink::StoreConfig;
+use parity_sink::{StoreConfig, record_change};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
-use crate::config::AdminSettings;
+use crate::config::{AdminSettings, host_name};
+use crate::error;
 
 /// Binds the admin port.
 pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
@@ -29,6 +32,7 @@ pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
 /// The admin port on a thread and runtime of its own, so that a slow page never takes time from a request.
 pub(crate) struct AdminPort {
     address: SocketAddr,
+    tls: watch::Sender<Option<TlsAcceptor>>,
     stop: watch::Sender<bool>,
     thread: JoinHandle<Result<()>>,
 }
@@ -38,24 +42,46 @@ impl AdminPort {
     pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
     /// Serves `site` on a bound listener, with at most `connections` open at a time.
-    pub(crate) fn start(listener: TcpListener, site: Site, connections: usize) -> Result<Self> {
+    pub(crate) fn start(
+        listener: TcpListener,
+        tls: Option<TlsAcceptor>,
+        site: Site,
+        connections: usize,
+    ) -> Result<Self> {
         listener.set_nonblocking(true).context("the admin port")?;
         let address = listener.local_addr().context("the admin port")?;
+        if tls.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(
+                %address,
+                "the admin port has no TLS, so its token travels in clear: name a certificate and its key by --admin-tls-certificate-file and --admin-tls-key-file"
+            );
+        }
+        let (tls, certificate) = watch::channel(tls);
         let (stop, stopped) = watch::channel(false);
         let thread = std::thread::Builder::new()
             .name("admin".to_owned())
-            .spawn(move || serve(listener, site, connections, stopped))
+            .spawn(move || serve((listener, certificate), site, connections, stopped))
             .context("cannot start the admin thread")?;
         Ok(Self {
             address,
+            tls,
             stop,
             thread,
         })
     }
 
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+    /// Its address for a browser.
+    pub(crate) fn url(&self) -> String {
+        let scheme = match *self.tls.borrow() {
+            Some(_) => "https",
+            None => "http",
+        };
+        format!("{scheme}://{}/", self.address)
+    }
+
+    /// Encrypts connections from now on by this certificate; those that are open stay as they are.
+    pub(crate) fn set_tls(&self, tls: Option<TlsAcceptor>) {
+        self.tls.send_replace(tls);
     }
 
     /// Stops accepting connections. [`Self::finish`] waits for those that are open.
@@ -73,7 +99,7 @@ impl AdminPort {
 }
 
 fn serve(
-    listener: TcpListener,
+    (listener, tls): (TcpListener, watch::Receiver<Option<TlsAcceptor>>),
     site: Site,
     connections: usize,
     mut stopped: watch::Receiver<bool>,
@@ -94,7 +120,7 @@ fn serve(
             tokio::time::sleep(AdminPort::GRACE).await;
         };
         tokio::select! {
-            () = server::serve(listener, site, connections, shutdown) => {}
+            () = server::serve(listener, tls, site, connections, shutdown) => {}
             () = overdue => {}
         }
         Ok(())
@@ -115,22 +141,41 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
     registry.register("parity_build_info", "Version of the running program", info);
 }
 
+/// Writes the lines of changes of a process that has no writer of its own into its store.
+pub(crate) struct StoreAuditor {
+    /// Where to.
+    pub(crate) store: StoreConfig,
+    /// The process.
+    pub(crate) instance: String,
+}
+
+impl Auditor for StoreAuditor {
+    fn keep(&self, change: &mut Audit) -> Result<(), String> {
+        change.instance.clone_from(&self.instance);
+        record_change(&self.store, change).map_err(|error| error::line(&error.into()))
+    }
+}
+
 /// The site of `parity ui`, which shows a store and controls no mirror.
 pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
     (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
-    (token, links): (Option<String>, Links),
+    (access, links): (Access, Links),
     reruns: Option<Reruns>,
 ) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
     Site {
+        auditor: Arc::new(StoreAuditor {
+            store: store.clone(),
+            instance: format!("ui on {}", host_name()),
+        }),
         store,
         migration,
         process: Process::Reader,
         registry,
-        token,
+        access,
         reruns,
         known: Arc::new(move || Arc::clone(&known)),
         dated,

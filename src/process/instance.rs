@@ -13,10 +13,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use parity_dashboards::server::audit::{self, Auditor};
 use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource};
 use parity_schemas::known::KnownEntry;
+use parity_schemas::record::Record;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
@@ -116,6 +119,7 @@ impl Instance {
             descriptors_low,
             config_error: Mutex::default(),
             identity: Mutex::new(settings.identity.clone()),
+            instance: settings.instance.clone(),
             known: Mutex::new(Arc::clone(&settings.known)),
             rerunner: Arc::new(Rerunner::new(settings)),
         });
@@ -123,8 +127,9 @@ impl Instance {
             store: settings.store.clone(),
             migration: settings.identity.migration.clone(),
             process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
+            auditor: Arc::clone(&handle) as Arc<dyn Auditor>,
             registry,
-            token: settings.admin.token.clone(),
+            access: settings.admin.access.clone(),
             reruns: Some(Reruns::new(
                 Arc::clone(&handle.rerunner) as Arc<dyn RunAgain>
             )),
@@ -135,7 +140,7 @@ impl Instance {
             dated: Arc::default(),
             links: settings.admin.links.clone(),
         };
-        let admin = AdminPort::start(listener, site, shares.admin)?;
+        let admin = AdminPort::start(listener, settings.admin.tls.clone(), site, shares.admin)?;
         let (stop, stopped) = watch::channel(false);
         let (end, ended) = watch::channel(false);
         let observers = pipeline.observers();
@@ -190,6 +195,7 @@ impl Instance {
         *self.handle.identity() = settings.identity.clone();
         *self.handle.known() = Arc::clone(&settings.known);
         self.handle.rerunner.set(settings);
+        self.admin.set_tls(settings.admin.tls.clone());
         Ok(())
     }
 
@@ -231,14 +237,30 @@ impl Instance {
         Arc::clone(&self.handle.book)
     }
 
-    /// Where the admin port listens.
-    pub(crate) fn admin_address(&self) -> SocketAddr {
-        self.admin.address()
+    /// Where the admin port is, for a browser.
+    pub(crate) fn admin_url(&self) -> String {
+        self.admin.url()
     }
 
     /// Stops or starts shadowing.
     pub(crate) fn set_shadowing(&self, on: bool) {
         self.handle.set_shadowing(on);
+    }
+
+    /// Keeps that something was changed otherwise than by the admin port.
+    pub(crate) fn changed(
+        &self,
+        (action, source): (AuditAction, AuditSource),
+        outcome: AuditOutcome,
+        (subject, detail): (String, String),
+    ) {
+        let change = Audit {
+            outcome,
+            subject,
+            detail,
+            ..audit::line(action, source)
+        };
+        audit::keep(&*self.handle, change);
     }
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
@@ -326,6 +348,8 @@ struct AdminHandle {
     config_error: Mutex<Option<String>>,
     /// What the record of new requests is filed under.
     identity: Mutex<Identity>,
+    /// The name of this process in the record.
+    instance: String,
     /// The register of known differences, for the pages.
     known: Mutex<Arc<[KnownEntry]>>,
     /// Runs recorded requests again, by the settings in force.
@@ -373,6 +397,25 @@ impl Reloads {
         if succeeded {
             self.succeeded_at
                 .set(Timestamp::now().as_micros() / 1_000_000);
+        }
+    }
+}
+
+impl Auditor for AdminHandle {
+    /// By the queue of all records, so that it comes to any store, and no change waits for it.
+    fn keep(&self, change: &mut Audit) -> Result<(), String> {
+        change.migration.clone_from(&self.identity().migration);
+        change.instance.clone_from(&self.instance);
+        let record = Record::Audit(Box::new(change.clone()));
+        self.records
+            .send(record)
+            .map_err(|dropped| dropped.to_string())?;
+        match self.records.health().failure {
+            Some(failure) => Err(format!(
+                "it waits in memory until the store works again: {}",
+                failure.message
+            )),
+            None => Ok(()),
         }
     }
 }

@@ -24,6 +24,9 @@ fn every_setting_of_the_starting_file_is_valid_when_uncommented() {
     let text = place.run(&["config", "init", "-"]).stdout;
     let skipped = [
         "admin_token_file",
+        "admin_look_token_file",
+        "admin_tls_certificate_file",
+        "admin_tls_key_file",
         "tls_certificate_file",
         "tls_key_file",
         "credentials_file",

@@ -1,9 +1,10 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
+use parity_schemas::audit::AuditPage;
 use parity_schemas::check::CheckDocument;
 use parity_schemas::decisions::{DecisionExport, DecisionPage, Verification};
 use parity_schemas::documents::{
-    CONFIG_SCHEMA, ConfigDocument, GateBriefDocument, KnownList, MismatchPage,
+    CONFIG_SCHEMA, ConfigDocument, ErrorDocument, GateBriefDocument, KnownList, MismatchPage,
 };
 use parity_schemas::evidence::Decision;
 use parity_schemas::history::History;
@@ -84,6 +85,14 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "rules_test.v1.json",
         &schemars::schema_for!(RulesTrial).to_value(),
+    );
+    check(
+        "audit.v1.json",
+        &schemars::schema_for!(AuditPage).to_value(),
+    );
+    check(
+        "error.v1.json",
+        &schemars::schema_for!(ErrorDocument).to_value(),
     );
     check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(

@@ -3,10 +3,13 @@
 //! One binary for all files, because each integration binary is linked separately. Each crate tests its own promises; here
 //! is what only the whole program can show.
 
+mod admin;
 mod architecture;
 mod attributes;
 mod broken_candidates;
+mod browser;
 mod browsing;
+mod byte_budget;
 mod check;
 mod ci;
 mod clients;
@@ -37,6 +40,7 @@ mod docs;
 mod documents;
 mod downloads;
 mod equal_errors;
+mod events;
 mod expiries;
 mod faults;
 mod floods;

@@ -147,9 +147,7 @@ pub(super) fn why_none(group: &GroupReport) -> Option<&'static str> {
         (Part::Status, ..) => "another status code",
         _ if other_class => "it comes with another status code, and means something else then",
         (_, Some(near), _) if near.may_be_chance() => "the explanation may be chance",
-        (_, Some(_), _) if is_contradicted(group) => {
-            "other mismatches at the same place contradict the explanation"
-        }
+        (_, Some(_), _) if is_contradicted(group) => CONTRADICTED,
         (_, None, Kind::Missing) => "the candidate has lost it",
         (_, None, Kind::Errors) => "the candidate fails where the legacy does not",
         (_, None, Kind::Extra) => {
@@ -171,14 +169,24 @@ fn is_secret(group: &GroupReport) -> bool {
     group.pattern.split('/').any(is_secret_name)
 }
 
-/// A `rename` still finds what contradicts it, so only most of the mismatches have to agree.
+/// A `rename` or a `scale` still finds what contradicts it, so only most of the mismatches have to agree: among prices in another
+/// unit some are too short to prove the factor (5 and 500), and one that is wrong stays a difference under the rule.
 fn is_contradicted(group: &GroupReport) -> bool {
-    if is_rename(group) {
+    if is_rename(group) || is_scaled(group) {
         group.against >= group.count
     } else {
         group.against > 0
     }
 }
+
+/// Whether a `scale` may say of a group what it is: two numbers, one of them a constant multiple.
+pub(super) fn is_scaled(group: &GroupReport) -> bool {
+    group.kind == Kind::Value && group.explanation.is_some_and(Explanation::is_scale)
+}
+
+/// Said of an explanation that is none for all that differs there.
+pub(super) const CONTRADICTED: &str =
+    "other mismatches at the same place contradict the explanation";
 
 /// Whether a group says that something has another name.
 pub fn is_rename(group: &GroupReport) -> bool {

@@ -13,7 +13,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 use parity_schemas::visible::visible;
 
 use super::nature::is_rename;
-use super::{Draft, Work};
+use super::{Draft, Work, is_same_place};
 use crate::json::plain;
 use crate::notation::pointer::push_escaped;
 use crate::rules::{RuleConfig, Rules};
@@ -181,18 +181,10 @@ impl Work<'_> {
     /// Whether something is missing or new where a covered group has another name, for another reason.
     pub(super) fn is_beside_a_rename(&self, index: usize, covered: &BTreeSet<usize>) -> bool {
         let group = &self.seen[index].group;
-        let is_same_place = |other: &usize| {
-            let other = &self.seen[*other].group;
-            other.part == group.part
-                && other.pattern == group.pattern
-                && other.kind == group.kind
-                && other.route == group.route
-                && (other.legacy_status, other.candidate_status)
-                    == (group.legacy_status, group.candidate_status)
-        };
+        let mut covered_groups = covered.iter().map(|other| &self.seen[*other].group);
         matches!(group.kind, Kind::Missing | Kind::Extra)
             && !covered.contains(&index)
-            && covered.iter().any(is_same_place)
+            && covered_groups.any(|other| is_same_place(group, other))
     }
 
     fn pair(&self, index: usize, open: &[usize]) -> Result<Pair, &'static str> {

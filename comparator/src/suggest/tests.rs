@@ -461,6 +461,51 @@ fn a_constant_factor_becomes_a_scale_rule_by_which_every_other_number_is_still_f
 }
 
 #[test]
+fn a_factor_that_some_numbers_are_too_short_to_prove_is_still_suggested() {
+    let with = |against: u64| {
+        let mut seen = seen_on(&["GET /a"], &of_x("19.99"), &of_x("1999"));
+        seen[0].group.count = 30;
+        seen[0].group.against = against;
+        // Too short to prove a factor, and a wrong one.
+        for (one, other) in [("5", "500"), ("7.25", "726")] {
+            seen.extend(seen_on(&["GET /a"], &of_x(one), &of_x(other)));
+        }
+        suggested(&seen)
+    };
+    let few = with(3);
+    let [rule] = &few.rules[..] else {
+        panic!("{few:?}");
+    };
+    assert_eq!(
+        (rule.rule.action.as_str(), rule.rule.factor.as_deref()),
+        ("scale", Some("100")),
+        "{rule:?}"
+    );
+    assert!(!few.unruled.is_empty(), "{few:?}");
+    assert!(
+        few.unruled.iter().all(|one| one.why == LOOK_AGAIN_SCALED),
+        "{few:?}"
+    );
+    let rules = configs(&few);
+    for (one, other, expected) in [
+        ("5", "500", Verdict::Match),
+        ("7.25", "726", Verdict::Mismatch),
+        ("5", "50", Verdict::Mismatch),
+    ] {
+        let verdict = compare(&rules, "GET /a", &of_x(one), &of_x(other)).verdict;
+        assert!(verdict == expected, "{one} {other}");
+    }
+    // As many are no factor as are one.
+    let many = with(30);
+    assert!(many.rules.is_empty(), "{many:?}");
+    let why = many.unruled.iter().map(|one| one.why.as_str());
+    assert!(
+        why.clone().any(|why| why == nature::CONTRADICTED),
+        "{many:?}"
+    );
+}
+
+#[test]
 fn a_factor_stays_an_accept_where_scale_cannot_say_it_or_would_say_more() {
     let of = |pairs: &[(&str, &str)]| {
         let seen = pairs.iter();

@@ -20,6 +20,8 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 160.0;
 /// The height of a bar of almost nothing: it must be seen that something differs.
 const LEAST: f64 = 2.0;
+/// The width of a bar: one that is alone is no wall.
+const MOST_WIDE: f64 = 48.0;
 /// The height of a sparkline; its width is one for each bucket.
 const SPARK: u64 = 16;
 
@@ -131,7 +133,7 @@ impl<'a> Chart<'a> {
             Shape {
                 x: unit(LEFT + self.width_of(bar.place)),
                 y: unit(BOTTOM - height),
-                width: unit((self.width_of(1) - 1.0).max(1.0)),
+                width: unit((self.width_of(1) - 1.0).clamp(1.0, MOST_WIDE)),
                 height: unit(height),
                 class: match (bar.rate, bar.is_high) {
                     (None, _) => "none",

@@ -12,10 +12,16 @@ struct RerunPage<'a> {
     view: RerunView<'a>,
     /// Where the same request is run once more, with what has been said yes to.
     again: String,
+    /// What its form carries; `None` for who may only look.
+    form: Option<String>,
 }
 
 /// What came of running a request again.
-pub(crate) fn page(document: &RerunDocument, allowed: Allowed) -> askama::Result<String> {
+pub(crate) fn page(
+    document: &RerunDocument,
+    allowed: Allowed,
+    form: Option<String>,
+) -> askama::Result<String> {
     let view = RerunView { document };
     let again = Allowed {
         unsafe_methods: allowed.unsafe_methods || view.is_unsafe(),
@@ -24,6 +30,7 @@ pub(crate) fn page(document: &RerunDocument, allowed: Allowed) -> askama::Result
     RerunPage {
         view,
         again: address(document, again),
+        form,
     }
     .render()
 }

@@ -62,12 +62,13 @@ pub(crate) enum Screen {
     Noise,
     Rules,
     Decisions,
+    Changes,
     Report,
     Health,
 }
 
 impl Screen {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Overview,
         Self::History,
         Self::Causes,
@@ -76,6 +77,7 @@ impl Screen {
         Self::Noise,
         Self::Rules,
         Self::Decisions,
+        Self::Changes,
         Self::Report,
         Self::Health,
     ];
@@ -91,6 +93,7 @@ impl Screen {
             Self::Noise => "/noise",
             Self::Rules => "/rules",
             Self::Decisions => "/decisions",
+            Self::Changes => "/audit",
             Self::Report => "/report",
             Self::Health => "/health",
         }
@@ -106,6 +109,7 @@ impl Screen {
             Self::Noise => "Noise",
             Self::Rules => "Rules",
             Self::Decisions => "Decisions",
+            Self::Changes => "Changes",
             Self::Report => "Whole report",
             Self::Health => "Health",
         }
@@ -138,6 +142,8 @@ pub(crate) struct Shell {
     pub(crate) known: Known,
     /// The mirror that serves the page, if one does.
     pub(crate) status: Option<Status>,
+    /// What the forms carry that change something; `None` for who may only look.
+    pub(crate) form: Option<String>,
     /// Where links lead that leave our pages.
     pub(crate) links_elsewhere: Links,
 }
@@ -147,8 +153,8 @@ impl Shell {
     pub(crate) fn links(&self) -> Vec<Link> {
         let links = Screen::ALL.into_iter().map(|screen| Link {
             to: match screen {
-                // Stored decisions have a scope of their own.
-                Screen::Decisions => {
+                // Stored decisions and changes have a scope of their own.
+                Screen::Decisions | Screen::Changes => {
                     Scope::default().with(screen.path(), &[("migration", &self.migration)])
                 }
                 _ => self.scope.to(screen.path()),

@@ -2,11 +2,11 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use parity_schemas::documents::{ErrorCode, ErrorDocument};
 use parity_schemas::json_text::escaped;
 use parity_schemas::record::Mismatch;
 use parity_sink::{Reader, StoreError};
 use serde::Serialize;
-use serde_json::json;
 
 use super::site::Site;
 use crate::view::words::caused;
@@ -15,47 +15,37 @@ use crate::view::{self, Unreadable};
 /// An HTTP answer that reports an error.
 #[derive(Clone)]
 pub(super) struct ErrorAnswer {
-    status: StatusCode,
+    code: ErrorCode,
     message: String,
 }
 
 impl ErrorAnswer {
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
+
     pub(super) fn bad(message: String) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            message,
-        }
+        Self::new(ErrorCode::BadRequest, message)
     }
 
     /// It is not done unless somebody says that it shall be.
     pub(super) fn conflict(message: String) -> Self {
-        Self {
-            status: StatusCode::CONFLICT,
-            message,
-        }
+        Self::new(ErrorCode::Conflict, message)
     }
 
     pub(super) fn missing(message: String) -> Self {
-        Self {
-            status: StatusCode::NOT_FOUND,
-            message,
-        }
+        Self::new(ErrorCode::NotFound, message)
     }
 
     /// What was asked cannot be answered now.
     pub(super) fn unavailable(message: String) -> Self {
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            message,
-        }
+        Self::new(ErrorCode::Unavailable, message)
     }
 
     /// A bug: what was asked for ended by a panic.
     pub(super) fn broken(message: String) -> Self {
-        Self {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            message,
-        }
+        Self::new(ErrorCode::Internal, message)
     }
 
     pub(super) fn message(&self) -> &str {
@@ -63,7 +53,19 @@ impl ErrorAnswer {
     }
 
     pub(super) fn status(&self) -> StatusCode {
-        self.status
+        match self.code {
+            ErrorCode::BadRequest => StatusCode::BAD_REQUEST,
+            ErrorCode::TokenNeeded => StatusCode::UNAUTHORIZED,
+            ErrorCode::LookOnly | ErrorCode::ForeignPage | ErrorCode::NoForm => {
+                StatusCode::FORBIDDEN
+            }
+            ErrorCode::NotFound => StatusCode::NOT_FOUND,
+            ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            ErrorCode::Conflict => StatusCode::CONFLICT,
+            ErrorCode::WrongHost => StatusCode::MISDIRECTED_REQUEST,
+            ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            ErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        }
     }
 }
 
@@ -81,7 +83,12 @@ impl From<Unreadable> for ErrorAnswer {
 
 impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
-        (self.status, document(&json!({"error": self.message}))).into_response()
+        let status = self.status();
+        let told = ErrorDocument {
+            error: self.message,
+            code: self.code,
+        };
+        (status, document(&told)).into_response()
     }
 }
 
@@ -90,7 +97,10 @@ impl IntoResponse for ErrorAnswer {
 pub(super) fn document(document: &impl Serialize) -> Response {
     match serde_json::to_string(document) {
         Ok(json) => stored(&json),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a document cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
     }
 }
 

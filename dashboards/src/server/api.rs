@@ -5,14 +5,17 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{Uri, header};
+use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
+use parity_schemas::audit::{AuditAction, AuditOutcome};
+use parity_schemas::documents::{ErrorCode, MISMATCHES_SCHEMA, MismatchPage};
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
+use super::audit;
 use super::parameters::Asked;
-use super::question::{Asking, DecisionQuestion, MismatchQuestion};
+use super::question::{Asking, AuditQuestion, DecisionQuestion, MismatchQuestion};
 use super::site::{Process, Site};
+use super::visit::Visited;
 use crate::view;
 
 /// `parity.report/v1`.
@@ -75,6 +78,19 @@ pub(super) async fn decisions(
     Ok(answer::document(&page))
 }
 
+/// `parity.audit/v1`: who changed what, newest first; `next` is null on the last page.
+pub(super) async fn changes(
+    State(site): State<Arc<Site>>,
+    Asked(question): Asked<AuditQuestion>,
+) -> Result<Response, ErrorAnswer> {
+    let (filter, limit) = question.of(&site);
+    let page = read(&site, move |reader| {
+        view::audit_page(reader, &filter, limit)
+    })
+    .await?;
+    Ok(answer::document(&page))
+}
+
 /// One stored decision, byte for byte as it was stored, but for characters that a terminal obeys: those are escaped.
 pub(super) async fn decision(
     State(site): State<Arc<Site>>,
@@ -97,7 +113,7 @@ pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, Er
 
 /// `POST /api/v1/shadowing/on` and `/off`.
 pub(super) async fn set_shadowing(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(state): Path<String>,
     headers: axum::http::HeaderMap,
 ) -> Result<Response, ErrorAnswer> {
@@ -112,6 +128,12 @@ pub(super) async fn set_shadowing(
         }
     };
     mirror.set_shadowing(on);
+    let action = match on {
+        true => AuditAction::ShadowingOn,
+        false => AuditAction::ShadowingOff,
+    };
+    let asked = audit::Asked::by(&site.visitor, &site, action, "");
+    asked.written(AuditOutcome::Done, "").await;
     // The button on the page leads back to the page; a program gets the status.
     let from_page = headers
         .get(header::ACCEPT)
@@ -130,6 +152,15 @@ pub(super) async fn unknown(uri: Uri) -> ErrorAnswer {
         "nothing is at `{}`; the API begins at /api/v1/report, the page is at /",
         uri.path()
     ))
+}
+
+/// Every other method of a path.
+pub(super) async fn other_method(method: Method, uri: Uri) -> ErrorAnswer {
+    let message = format!(
+        "`{}` is not asked by {method}; docs/api.md says by which method",
+        uri.path()
+    );
+    ErrorAnswer::new(ErrorCode::MethodNotAllowed, message)
 }
 
 fn no_mirror() -> ErrorAnswer {

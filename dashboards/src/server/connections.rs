@@ -6,17 +6,25 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use super::visit::Peer;
 
 /// Connections at a time: for a few browsers, which open six each, and for probes and metric scrapers.
 pub const CONNECTIONS: usize = 32;
@@ -37,6 +45,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serves until `shutdown` completes; requests under way are finished.
 pub(super) async fn serve(
     listener: TcpListener,
+    tls: watch::Receiver<Option<TlsAcceptor>>,
     router: Router,
     connections: usize,
     shutdown: impl Future<Output = ()>,
@@ -51,12 +60,23 @@ pub(super) async fn serve(
             accepted = next(&listener, &places) => accepted,
         };
         match accepted {
-            Ok(Some((stream, place))) => {
+            Ok(Some((stream, peer, place))) => {
                 let (router, ending) = (router.clone(), ending.clone());
+                let tls = tls.borrow().clone();
                 let is_full = places.available_permits() < connections / 2;
                 let head = if is_full { HEAD_WHERE_FULL } else { HEAD };
                 serving.spawn(async move {
-                    one(stream, router, head, ending).await;
+                    match tls {
+                        None => one(stream, (router, peer), head, ending).await,
+                        // Who speaks no TLS gets no answer, and no place for longer than a head may take.
+                        Some(tls) => match tokio::time::timeout(head, tls.accept(stream)).await {
+                            Ok(Ok(stream)) => one(stream, (router, peer), head, ending).await,
+                            Ok(Err(error)) => {
+                                tracing::debug!(%error, "connection of the admin port without TLS");
+                            }
+                            Err(_) => {}
+                        },
+                    }
                     drop(place);
                 });
             }
@@ -77,19 +97,29 @@ pub(super) async fn serve(
 async fn next(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> io::Result<Option<(TcpStream, OwnedSemaphorePermit)>> {
+) -> io::Result<Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)>> {
     let Ok(place) = Arc::clone(places).acquire_owned().await else {
         return Ok(None);
     };
-    let (stream, _) = listener.accept().await?;
-    Ok(Some((stream, place)))
+    let (stream, peer) = listener.accept().await?;
+    Ok(Some((stream, peer, place)))
 }
 
-async fn one(stream: TcpStream, router: Router, head: Duration, mut ending: watch::Receiver<bool>) {
+async fn one(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    (router, peer): (Router, SocketAddr),
+    head: Duration,
+    mut ending: watch::Receiver<bool>,
+) {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let ended: Result<(), hyper::Error> = tokio::select! {
         ended = connection.as_mut() => ended,

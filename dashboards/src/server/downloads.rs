@@ -3,9 +3,7 @@
 //! A body is what a service or a client wrote. So it is never a page of ours: it is an attachment of plain text that a browser
 //! must not take for anything else, and if it is opened all the same, it has no origin and may do nothing.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use parity_schemas::json_text::pretty;
@@ -14,7 +12,7 @@ use parity_schemas::visible::visible;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::html::sorry;
-use super::site::Site;
+use super::visit::Visited;
 use crate::view::{self, Which};
 
 /// The program, as an export names it.
@@ -28,7 +26,7 @@ const HASH: &str = "hmac:";
 
 /// `GET /mismatches/{id}/bodies/{which}`: a stored body of an exchange.
 pub(super) async fn body(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path((id, which)): Path<(String, String)>,
 ) -> Response {
     let found = async {
@@ -88,7 +86,7 @@ fn stored(message: &RecordedMessage) -> (&'static str, Option<String>) {
 }
 
 /// `GET /decisions/{id}/export`: the file that `parity decisions export` writes.
-pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+pub(super) async fn decision(Visited(site): Visited, Path(id): Path<String>) -> Response {
     let found = async {
         let id = answer::id(&id)?;
         let export = read(&site, move |reader| view::exported(reader, id, PROGRAM)).await?;

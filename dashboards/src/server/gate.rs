@@ -10,11 +10,12 @@ mod series;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::State;
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
+use parity_schemas::audit::{AuditAction, AuditOutcome};
 use parity_schemas::documents::{GATE_BRIEF_SCHEMA, GateBrief, GateBriefDocument};
 use parity_schemas::evidence::Decision;
 use serde::Serialize;
@@ -22,15 +23,44 @@ use serde::Serialize;
 use self::desk::Desk;
 pub(super) use self::series::{Series, judge};
 use super::answer::{self, ErrorAnswer};
+use super::audit;
 use super::guard;
 use super::parameters::Asked;
-use super::question::GateAsking;
+use super::question::{GateAsking, Given};
 use super::site::Site;
+use super::visit::Visitor;
+use crate::question::Question;
 
 /// What the handlers here need.
 struct Gate {
     site: Arc<Site>,
     desk: Desk,
+}
+
+impl Gate {
+    /// Stores a decision, and who asked for that.
+    async fn keep(
+        &self,
+        visitor: &Visitor,
+        given: &Given,
+        question: &Question,
+        decision: &Decision,
+    ) -> Decision {
+        let site = &self.site;
+        let kept = self
+            .desk
+            .keep(&site.store, given, &question.known, decision)
+            .await;
+        // One that was stored a moment ago has its line.
+        if kept.decision_id == decision.decision_id && kept.stored == Some(true) {
+            let id = kept.decision_id.to_string();
+            let asked = audit::Asked::by(visitor, site, AuditAction::Decision, &id);
+            asked
+                .written(AuditOutcome::Done, kept.outcome.as_str())
+                .await;
+        }
+        kept
+    }
 }
 
 /// The gate's paths, each with its own guard.
@@ -60,15 +90,16 @@ async fn ask(
     State(gate): State<Arc<Gate>>,
     Asked(asking): Asked<GateAsking>,
 ) -> Result<Response, ErrorAnswer> {
-    decision(&gate, asking, false).await
+    decision(&gate, asking, None).await
 }
 
 /// The same, and the decision is stored.
 async fn store(
     State(gate): State<Arc<Gate>>,
+    Extension(visitor): Extension<Visitor>,
     Asked(asking): Asked<GateAsking>,
 ) -> Result<Response, ErrorAnswer> {
-    decision(&gate, asking, true).await
+    decision(&gate, asking, Some(&visitor)).await
 }
 
 /// The document of a decision, with what a controller reads in its first member.
@@ -79,17 +110,18 @@ struct Whole<'a> {
     decision: &'a Decision,
 }
 
-async fn decision(gate: &Gate, asking: GateAsking, store: bool) -> Result<Response, ErrorAnswer> {
+/// The answer to a question; the decision is stored for who asks for that.
+async fn decision(
+    gate: &Gate,
+    asking: GateAsking,
+    store: Option<&Visitor>,
+) -> Result<Response, ErrorAnswer> {
     let site = &gate.site;
     let is_brief = asking.brief;
     let (given, question) = asking.of(site);
     let mut decision = gate.desk.decide(&site.store, &given, &question).await?;
-    if store {
-        decision = Arc::new(
-            gate.desk
-                .keep(&site.store, &given, &question.known, &decision)
-                .await,
-        );
+    if let Some(visitor) = store {
+        decision = Arc::new(gate.keep(visitor, &given, &question, &decision).await);
     }
     let brief = GateBrief::of(&decision);
     Ok(if is_brief {
@@ -107,10 +139,10 @@ async fn decision(gate: &Gate, asking: GateAsking, store: bool) -> Result<Respon
 
 /// Flagger goes on if this is 200.
 async fn confirm(State(gate): State<Arc<Gate>>, request: axum::extract::Request) -> Response {
-    flagger::answer(flagger::Hook::Confirm, &gate.site, &gate.desk, request).await
+    flagger::answer(flagger::Hook::Confirm, &gate, request).await
 }
 
 /// Flagger rolls back if this is 200.
 async fn roll_back(State(gate): State<Arc<Gate>>, request: axum::extract::Request) -> Response {
-    flagger::answer(flagger::Hook::RollBack, &gate.site, &gate.desk, request).await
+    flagger::answer(flagger::Hook::RollBack, &gate, request).await
 }

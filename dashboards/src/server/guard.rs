@@ -2,10 +2,12 @@
 //!
 //! Four checks. A request must name exactly one host: with two `Host` fields, or a target that contradicts the `Host`, two
 //! programs could read different hosts. Without a token the port is bound to loopback, and the host must be a loopback
-//! name; this refuses a page that rebinds its DNS name to 127.0.0.1. A request that changes something must not come from a
-//! page of another origin. With a token, every request must carry it: `Authorization: Bearer TOKEN`, or Basic with the
-//! token as the password, which a browser can ask its user for. A webhook that cannot send headers has it in its body, which
-//! its handler reads ([`admit_hook`], [`is_known`]).
+//! name; this refuses a page that rebinds its DNS name to 127.0.0.1. With tokens, every request must carry one:
+//! `Authorization: Bearer TOKEN`, or Basic with the token as the password, which a browser can ask its user for; one of them
+//! may only look (`access`). A webhook that cannot send headers has it in its body, which its handler reads ([`admit_hook`],
+//! [`is_known`]). A request that changes something must come from nobody's page but ours (`browser`).
+
+mod browser;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -13,22 +15,34 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
+use parity_schemas::documents::ErrorCode;
+use parity_schemas::visible::visible_up_to;
 
+use self::browser::{is_of_browser, same_origin};
+use super::access::Role;
+use super::answer::ErrorAnswer;
+use super::html::sorry;
 use super::site::Site;
+use super::visit::{Peer, Visit, Visitor};
 
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
-     base-uri 'none'; frame-ancestors 'none'";
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
+     img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+     trusted-types parity";
 
 /// Lets a request pass or answers it here.
 pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    if let Some(refused) = refused(&site, &request, true) {
-        return refused;
+    let asked = Asked::of(&request);
+    match admitted(&site, request).await {
+        Ok(request) => next.run(request).await,
+        Err(Refused { error, visitor }) => {
+            let visit = Visit { site, visitor };
+            asked.told(&error, &visit)
+        }
     }
-    next.run(request).await
 }
 
 /// The same for a webhook, whose handler looks for the token itself.
@@ -37,58 +51,186 @@ pub(super) async fn admit_hook(
     request: Request,
     next: Next,
 ) -> Response {
-    if let Some(refused) = refused(&site, &request, false) {
-        return refused;
-    }
-    next.run(request).await
-}
-
-/// Whether a webhook carries the token that this port demands, if it demands one: in its body or in a header.
-pub(super) fn is_known(site: &Site, headers: &HeaderMap, given: Option<&str>) -> bool {
-    match (&site.token, given) {
-        (None, _) => true,
-        (Some(token), Some(given)) => equal(given.as_bytes(), token.as_bytes()),
-        (Some(token), None) => presents(headers, token),
-    }
-}
-
-/// The answer to a request that may not pass.
-fn refused(site: &Site, request: &Request, token_is_in_headers: bool) -> Option<Response> {
-    let headers = request.headers();
-    let Some(host) = place(request.uri(), headers) else {
-        let text =
-            "say once which host is asked: one Host field, and no target that names another one\n";
-        return Some((StatusCode::BAD_REQUEST, text).into_response());
-    };
-    match &site.token {
-        Some(token) if token_is_in_headers && !presents(headers, token) => {
-            let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password\n";
-            return Some(unknown(text));
+    let refused = is_for_us(&site, &request).and_then(|()| {
+        let headers = request.headers();
+        if !same_origin(headers) {
+            return Err(foreign());
         }
-        None if !is_loopback_name(host) => {
+        // A page could send a body that reads as a call, and the browser the password that it was told once.
+        if is_of_browser(headers) {
             let text =
-                "the Host is not a loopback name; reach this port as 127.0.0.1 or localhost\n";
-            return Some((StatusCode::MISDIRECTED_REQUEST, text).into_response());
+                "a webhook comes from a rollout controller, and not from a page in a browser";
+            return Err(ErrorAnswer::new(ErrorCode::NoForm, text));
         }
-        _ => {}
+        Ok(())
+    });
+    match refused {
+        Ok(()) => next.run(request).await,
+        Err(error) => line(&error),
     }
-    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    if changes && !same_origin(headers) {
-        let text = "a page of another origin may not change anything here\n";
-        return Some((StatusCode::FORBIDDEN, text).into_response());
-    }
-    None
 }
 
-/// The answer to who does not have the token.
-pub(super) fn unknown(text: &'static str) -> Response {
+/// What a webhook may do by the token that it carries, in its body or in a header; `None` if this port demands one, and it
+/// carries none of them.
+pub(super) fn is_known(site: &Site, headers: &HeaderMap, given: Option<&str>) -> Option<Role> {
+    match given {
+        Some(given) => site.access.role(Some(given.as_bytes())),
+        None => site.access.role(Given::of(headers).token()),
+    }
+}
+
+/// Who sent a request that may do this.
+pub(super) fn caller(headers: &HeaderMap, extensions: &Extensions, role: Role) -> Visitor {
+    Visitor {
+        role,
+        address: extensions.get().map(|Peer(address)| *address),
+        user: Given::of(headers).user(),
+    }
+}
+
+/// Why a request may not pass, and who sent it.
+struct Refused {
+    error: ErrorAnswer,
+    visitor: Visitor,
+}
+
+impl From<ErrorAnswer> for Refused {
+    fn from(error: ErrorAnswer) -> Self {
+        Self {
+            error,
+            visitor: Visitor::default(),
+        }
+    }
+}
+
+/// The request, with who sent it in its extensions.
+async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused> {
+    is_for_us(site, &request)?;
+    let given = Given::of(request.headers());
+    let role = site.access.role(given.token()).ok_or_else(|| {
+        let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password";
+        ErrorAnswer::new(ErrorCode::TokenNeeded, text)
+    })?;
+    let visitor = caller(request.headers(), request.extensions(), role);
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let is_bearer = site.access.demands_token() && matches!(given, Given::Bearer(_));
+        request = may_change(site, request, role, is_bearer)
+            .await
+            .map_err(|error| Refused {
+                error,
+                visitor: visitor.clone(),
+            })?;
+    }
+    request.extensions_mut().insert(visitor);
+    Ok(request)
+}
+
+/// Whether a request is for this port, and says so once.
+fn is_for_us(site: &Site, request: &Request) -> Result<(), ErrorAnswer> {
+    let Some(host) = place(request.uri(), request.headers()) else {
+        let text =
+            "say once which host is asked: one Host field, and no target that names another one";
+        return Err(ErrorAnswer::bad(text.to_owned()));
+    };
+    if !site.access.demands_token() && !is_loopback_name(host) {
+        let text = "the Host is not a loopback name; reach this port as 127.0.0.1 or localhost";
+        return Err(ErrorAnswer::new(ErrorCode::WrongHost, text));
+    }
+    Ok(())
+}
+
+/// Whether a request may change something. The body of a form is read for that; what comes back has it again.
+async fn may_change(
+    site: &Site,
+    request: Request,
+    role: Role,
+    is_bearer: bool,
+) -> Result<Request, ErrorAnswer> {
+    if !same_origin(request.headers()) {
+        return Err(foreign());
+    }
+    if role == Role::Look {
+        return Err(look_only());
+    }
+    // A page cannot make a browser send a bearer token that the page does not know.
+    if is_bearer {
+        return Ok(request);
+    }
+    let is_page = !request.uri().path().starts_with(API);
+    if !is_page && !is_of_browser(request.headers()) && !browser::is_form(request.headers()) {
+        return Ok(request);
+    }
+    let (request, given) = browser::form_of(request).await?;
+    if given.is_some_and(|given| site.access.is_own_form(&given)) {
+        return Ok(request);
+    }
+    let text = "this is no form of a page of this process, or the process was started again since: open the page again and \
+                repeat it there; a program asks /api/v1 without a form, or with Authorization: Bearer TOKEN";
+    Err(ErrorAnswer::new(ErrorCode::NoForm, text))
+}
+
+/// Paths of the API, which programs ask.
+const API: &str = "/api/";
+
+fn foreign() -> ErrorAnswer {
+    let text = "a page of another origin may not change anything here";
+    ErrorAnswer::new(ErrorCode::ForeignPage, text)
+}
+
+/// The answer to who may only look, and wants to change something.
+pub(super) fn look_only() -> ErrorAnswer {
+    let text = "this token may only look: a change needs the other one, which is in the file that --admin-token-file names";
+    ErrorAnswer::new(ErrorCode::LookOnly, text)
+}
+
+/// How a refusal is told: by a page in a browser, by a document to who asks the API, and else by a line.
+enum Asked {
+    Page,
+    Document,
+    Line,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        if browser::wants_page(request.headers()) {
+            Self::Page
+        } else if request.uri().path().starts_with(API) {
+            Self::Document
+        } else {
+            Self::Line
+        }
+    }
+
+    fn told(&self, error: &ErrorAnswer, visit: &Visit) -> Response {
+        if error.status() == StatusCode::UNAUTHORIZED {
+            let told = match self {
+                Self::Document => error.clone().into_response(),
+                Self::Page | Self::Line => line(error),
+            };
+            return unknown(told);
+        }
+        match self {
+            // A page has the buttons to repeat it, for who was let in.
+            Self::Page if visit.visitor != Visitor::default() => sorry(error, visit),
+            Self::Document => error.clone().into_response(),
+            Self::Page | Self::Line => line(error),
+        }
+    }
+}
+
+fn line(error: &ErrorAnswer) -> Response {
+    (error.status(), format!("{}\n", error.message())).into_response()
+}
+
+/// Makes an answer the one to who does not have the token.
+pub(super) fn unknown(told: Response) -> Response {
     let challenge = (
         header::WWW_AUTHENTICATE,
         "Basic realm=\"parity\", charset=\"UTF-8\"",
     );
     // Nobody keeps a connection that has no token.
     let last = (header::CONNECTION, "close");
-    (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response()
+    (StatusCode::UNAUTHORIZED, [challenge, last], told).into_response()
 }
 
 /// Headers on every answer.
@@ -98,7 +240,8 @@ pub(super) async fn harden(mut response: Response) -> Response {
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CACHE_CONTROL, "no-store"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // With `no-referrer`, a browser would say `Origin: null` of our own forms.
+        (header::REFERRER_POLICY, "same-origin"),
     ];
     for (name, value) in fixed {
         // What an answer says itself is stricter: a stored body must not be taken for a page.
@@ -108,35 +251,55 @@ pub(super) async fn harden(mut response: Response) -> Response {
     response
 }
 
-fn presents(headers: &HeaderMap, token: &str) -> bool {
-    let Some(value) = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-    else {
-        return false;
-    };
-    let Some((scheme, credentials)) = value.split_once(' ') else {
-        return false;
-    };
-    if scheme.eq_ignore_ascii_case("bearer") {
-        return equal(credentials.trim().as_bytes(), token.as_bytes());
-    }
-    scheme.eq_ignore_ascii_case("basic")
-        && base64::engine::general_purpose::STANDARD
-            .decode(credentials.trim())
-            .is_ok_and(|decoded| {
-                let password = decoded
-                    .iter()
-                    .position(|byte| *byte == b':')
-                    .and_then(|colon| decoded.get(colon + 1..));
-                password.is_some_and(|password| equal(password, token.as_bytes()))
-            })
+/// What stands in `Authorization`.
+enum Given {
+    Nothing,
+    Bearer(Vec<u8>),
+    /// User and password.
+    Basic(Vec<u8>, Vec<u8>),
 }
 
-/// Compares in constant time, so that its duration does not reveal a prefix of the token.
-fn equal(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+impl Given {
+    fn of(headers: &HeaderMap) -> Self {
+        Self::read(headers).unwrap_or(Self::Nothing)
+    }
+
+    fn read(headers: &HeaderMap) -> Option<Self> {
+        let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, credentials) = value.split_once(' ')?;
+        let credentials = credentials.trim();
+        if scheme.eq_ignore_ascii_case("bearer") {
+            return Some(Self::Bearer(credentials.into()));
+        }
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let engine = base64::engine::general_purpose::STANDARD;
+        let decoded = engine.decode(credentials).ok()?;
+        let colon = decoded.iter().position(|byte| *byte == b':')?;
+        let (user, password) = decoded.split_at(colon);
+        Some(Self::Basic(user.into(), password.get(1..)?.into()))
+    }
+
+    fn token(&self) -> Option<&[u8]> {
+        match self {
+            Self::Nothing => None,
+            Self::Bearer(token) | Self::Basic(_, token) => Some(token),
+        }
+    }
+
+    /// The name that somebody gave, made visible.
+    fn user(&self) -> Option<String> {
+        let Self::Basic(user, _) = self else {
+            return None;
+        };
+        let user = visible_up_to(&String::from_utf8_lossy(user), MAX_USER);
+        Some(user).filter(|user| !user.is_empty())
+    }
 }
+
+/// Characters of a name that are kept.
+const MAX_USER: usize = 64;
 
 /// The host that a request names, with its port if it has one; empty if it names none. `None` if it names several, or
 /// something that is not text.
@@ -150,13 +313,6 @@ fn place<'a>(target: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
         Some(named) => named.eq_ignore_ascii_case(host).then_some(named),
         None => Some(host),
     }
-}
-
-fn host(headers: &HeaderMap) -> &str {
-    headers
-        .get(header::HOST)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default()
 }
 
 /// The whole text must match: after a bracket or a colon only a port may follow, not the rest of another name.
@@ -190,34 +346,9 @@ fn is_loopback_name(host: &str) -> bool {
     port_is_one && address.is_some_and(|address| address.is_loopback())
 }
 
-/// Programs send no Origin; browsers send theirs with every request that can change something.
-fn same_origin(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else {
-        return headers
-            .get("sec-fetch-site")
-            .is_none_or(|site| site == "same-origin" || site == "none");
-    };
-    let origin = origin.to_str().unwrap_or_default();
-    origin
-        .split_once("://")
-        .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host(headers)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        fields
-            .iter()
-            .map(|(name, value)| {
-                (
-                    HeaderName::from_static(name),
-                    HeaderValue::from_static(value),
-                )
-            })
-            .collect()
-    }
 
     #[test]
     fn only_loopback_names_are_taken_for_loopback() {
@@ -284,47 +415,39 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_page_is_told_from_a_program() {
-        assert!(same_origin(&headers(&[("host", "localhost:9900")])));
-        assert!(same_origin(&headers(&[
-            ("host", "localhost:9900"),
-            ("origin", "http://localhost:9900")
-        ])));
-        for origin in ["http://evil.example", "null", "http://localhost:9901"] {
-            assert!(
-                !same_origin(&headers(&[("host", "localhost:9900"), ("origin", origin)])),
-                "{origin}"
-            );
-        }
-        assert!(!same_origin(&headers(&[
-            ("host", "localhost"),
-            ("sec-fetch-site", "cross-site")
-        ])));
-    }
-
-    #[test]
     fn the_token_counts_as_bearer_and_as_password() {
-        let token = "0123456789abcdef";
-        assert!(presents(
-            &headers(&[("authorization", "Bearer 0123456789abcdef")]),
-            token
-        ));
-        assert!(presents(
-            &headers(&[("authorization", "Basic dXNlcjowMTIzNDU2Nzg5YWJjZGVm")]),
-            token
-        ));
+        let token = b"0123456789abcdef";
+        let given = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
+            Given::of(&headers)
+        };
+        for (value, user) in [
+            ("Bearer 0123456789abcdef", None),
+            ("bearer  0123456789abcdef ", None),
+            ("Basic dXNlcjowMTIzNDU2Nzg5YWJjZGVm", Some("user")),
+            ("BASIC OjAxMjM0NTY3ODlhYmNkZWY=", None),
+        ] {
+            let given = given(value);
+            assert_eq!(given.token(), Some(&token[..]), "{value}");
+            assert_eq!(given.user().as_deref(), user, "{value}");
+        }
         for wrong in [
             "Bearer 0123456789abcdeX",
             "Bearer ",
             "Basic !!",
+            // Without a colon.
+            "Basic MDEyMzQ1Njc4OWFiY2RlZg==",
             "0123456789abcdef",
             "Digest 0123456789abcdef",
         ] {
-            assert!(
-                !presents(&headers(&[("authorization", wrong)]), token),
-                "{wrong}"
-            );
+            assert_ne!(given(wrong).token(), Some(&token[..]), "{wrong}");
         }
-        assert!(!presents(&HeaderMap::new(), token));
+        assert!(Given::of(&HeaderMap::new()).token().is_none());
+        // A name comes to logs and pages.
+        assert_eq!(
+            given("Basic YRtbMW3igK46eA==").user().as_deref(),
+            Some("a\\u{1b}[1m\\u{202e}")
+        );
     }
 }

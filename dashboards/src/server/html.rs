@@ -1,8 +1,6 @@
 //! The HTTP handlers of the pages: read what a page shows, and render it.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use parity_schemas::history::History;
@@ -14,8 +12,9 @@ use uuid::Uuid;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
-use super::question::{DecisionQuestion, ScreenAsking};
-use super::site::{Process, Site};
+use super::question::{AuditQuestion, DecisionQuestion, ScreenAsking};
+use super::site::Process;
+use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
 use crate::pages::{self, ExchangeFound, GroupFound};
 use crate::question::Question;
@@ -36,7 +35,7 @@ struct Read<T> {
 
 /// Reads what a screen shows: `ask` is given the question, and what the store holds is read with it.
 async fn screen<T: Send + 'static>(
-    site: &Site,
+    site: &Visit,
     here: Option<Screen>,
     asking: Asking,
     ask: impl FnOnce(&Reader, &Question) -> Result<T, StoreError> + Send + 'static,
@@ -58,7 +57,7 @@ async fn screen<T: Send + 'static>(
 }
 
 fn shell(
-    site: &Site,
+    site: &Visit,
     here: Option<Screen>,
     scope: Scope,
     migration: String,
@@ -70,13 +69,14 @@ fn shell(
         migration,
         known,
         status: site.process.mirror_status(),
+        form: site.form(),
         links_elsewhere: site.links.clone(),
     }
 }
 
 /// A screen that is drawn from the report alone.
 async fn of_report(
-    site: &Site,
+    site: &Visit,
     here: Screen,
     asking: Asking,
     draw: impl FnOnce(&Shell, &ScreenAsking, &Decided) -> askama::Result<String>,
@@ -89,7 +89,7 @@ async fn of_report(
 }
 
 /// The overview, with the history of the time that was asked for, or else of the last day.
-pub(super) async fn overview(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response {
     let page = with_history(&site, Screen::Overview, asking, |question| {
         let since = &mut question.selection.since;
         let day = Timestamp::now().saturating_add_micros(-DAY_MICROS);
@@ -109,7 +109,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, asking: Asking) -> R
 }
 
 /// How parity held over the time that was asked for.
-pub(super) async fn history(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response {
     match with_history(&site, Screen::History, asking, |_| {}).await {
         Ok(read) => {
             let (decided, history) = &read.found;
@@ -124,7 +124,7 @@ pub(super) async fn history(State(site): State<Arc<Site>>, asking: Asking) -> Re
 
 /// Reads a report, and the history to it of the question that `of_history` makes of the same one.
 async fn with_history(
-    site: &Site,
+    site: &Visit,
     here: Screen,
     asking: Asking,
     of_history: impl FnOnce(&mut Question) + Send + 'static,
@@ -140,7 +140,7 @@ async fn with_history(
 }
 
 /// The whole report on one page.
-pub(super) async fn report(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn report(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Report, asking, |shell, _, decided| {
         pages::report(shell, decided)
     })
@@ -148,7 +148,7 @@ pub(super) async fn report(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// What differs, by cause.
-pub(super) async fn causes(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn causes(Visited(site): Visited, asking: Asking) -> Response {
     let found = screen(&site, Some(Screen::Causes), asking, |reader, question| {
         let decided = view::decided(reader, question)?;
         let names = pages::causes_names(&decided);
@@ -165,7 +165,7 @@ pub(super) async fn causes(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// The list of groups.
-pub(super) async fn groups(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
     let browsing = asking
         .as_ref()
         .map(|Asked(asked)| asked.browsing.clone())
@@ -196,7 +196,7 @@ pub(super) async fn groups(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// The routes.
-pub(super) async fn routes(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn routes(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Routes, asking, |shell, _, decided| {
         pages::routes(shell, decided)
     })
@@ -204,7 +204,7 @@ pub(super) async fn routes(State(site): State<Arc<Site>>, asking: Asking) -> Res
 }
 
 /// What is noise.
-pub(super) async fn noise(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn noise(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Noise, asking, |shell, _, decided| {
         pages::noise(shell, decided)
     })
@@ -212,7 +212,7 @@ pub(super) async fn noise(State(site): State<Arc<Site>>, asking: Asking) -> Resp
 }
 
 /// What rules excuse.
-pub(super) async fn rules(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn rules(Visited(site): Visited, asking: Asking) -> Response {
     of_report(&site, Screen::Rules, asking, |shell, _, decided| {
         pages::rules(shell, decided)
     })
@@ -220,7 +220,7 @@ pub(super) async fn rules(State(site): State<Arc<Site>>, asking: Asking) -> Resp
 }
 
 /// How the processes do.
-pub(super) async fn health(State(site): State<Arc<Site>>, asking: Asking) -> Response {
+pub(super) async fn health(Visited(site): Visited, asking: Asking) -> Response {
     let sink = match &site.process {
         Process::Sink(status) => Some(status()),
         Process::Mirror(_) | Process::Reader => None,
@@ -233,7 +233,7 @@ pub(super) async fn health(State(site): State<Arc<Site>>, asking: Asking) -> Res
 
 /// One group, with some of its mismatches.
 pub(super) async fn group(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(fingerprint): Path<String>,
     asking: Asking,
 ) -> Response {
@@ -313,7 +313,7 @@ pub(super) async fn group(
 
 /// One mismatch with all that was recorded of it.
 pub(super) async fn mismatch(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(id): Path<String>,
     asking: Asking,
 ) -> Response {
@@ -375,7 +375,7 @@ fn of_scope(filter: MismatchFilter, time: Timestamp, question: &Question) -> Mis
 
 /// The list of stored decisions.
 pub(super) async fn decisions(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     question: Result<Asked<DecisionQuestion>, ErrorAnswer>,
 ) -> Response {
     let page = async {
@@ -397,8 +397,33 @@ pub(super) async fn decisions(
     }
 }
 
+/// Who changed what.
+pub(super) async fn changes(
+    Visited(site): Visited,
+    question: Result<Asked<AuditQuestion>, ErrorAnswer>,
+) -> Response {
+    let page = async {
+        let Asked(question) = question?;
+        let (filter, limit) = question.of(&site);
+        let migration = filter.migration.clone().unwrap_or_default();
+        let of = migration.clone();
+        let (page, known) = read(&site, move |reader| {
+            let known = reader.known(&of)?;
+            Ok::<_, StoreError>((view::audit_page(reader, &filter, limit)?, known))
+        })
+        .await?;
+        let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
+        let shell = shell(&site, Some(Screen::Changes), scope, migration, known);
+        Ok::<_, ErrorAnswer>(pages::changes(&shell, &page))
+    };
+    match page.await {
+        Ok(page) => html(StatusCode::OK, page),
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
 /// One stored decision with the terms under which it was counted.
-pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+pub(super) async fn decision(Visited(site): Visited, Path(id): Path<String>) -> Response {
     let page = async {
         let id = answer::id(&id)?;
         let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
@@ -415,25 +440,26 @@ pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<Strin
 }
 
 /// Decisions are of a migration, whatever the terms of another screen are.
-fn decisions_shell(site: &Site, migration: String, known: Known) -> Shell {
+fn decisions_shell(site: &Visit, migration: String, known: Known) -> Shell {
     let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
     shell(site, Some(Screen::Decisions), scope, migration, known)
 }
 
-/// The style sheet.
-pub(super) async fn style() -> Response {
-    match pages::style() {
-        Some(style) => (
-            [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
-            style.into_owned(),
-        )
-            .into_response(),
+/// The style sheet, the icon, and the modules of the script.
+pub(super) async fn asset(Path(name): Path<String>) -> Response {
+    let kind = match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/javascript; charset=utf-8",
+    };
+    match pages::asset(&name) {
+        Some(asset) => ([(header::CONTENT_TYPE, kind)], asset.into_owned()).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-pub(super) fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
-    let page = pages::sorry(failure.message(), site.process.mirror_status());
+pub(super) fn sorry(failure: &ErrorAnswer, site: &Visit) -> Response {
+    let page = pages::sorry(failure.message(), site.process.mirror_status(), site.form());
     html(failure.status(), page)
 }
 

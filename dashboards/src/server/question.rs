@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use parity_schemas::audit::AuditAction;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
 use parity_schemas::visible::meant;
 use parity_sink::MismatchFilter;
-use parity_sink::read::{DecisionFilter, MAX_DECISIONS, MAX_MISMATCHES};
+use parity_sink::read::{AuditFilter, DecisionFilter, MAX_CHANGES, MAX_DECISIONS, MAX_MISMATCHES};
 
 use super::parameters::Parameters;
 use super::site::Site;
@@ -346,6 +347,42 @@ impl Parameters for DecisionQuestion {
 impl DecisionQuestion {
     /// Which of the record of this site, and how many.
     pub(super) fn of(mut self, site: &Site) -> (DecisionFilter, usize) {
+        let migration = &mut self.filter.migration;
+        migration.get_or_insert_with(|| site.migration.clone());
+        (self.filter, self.limit.unwrap_or(PER_PAGE))
+    }
+}
+
+/// What is asked of the list of changes.
+#[derive(Debug, Default)]
+pub(super) struct AuditQuestion {
+    filter: AuditFilter,
+    limit: Option<usize>,
+}
+
+impl Parameters for AuditQuestion {
+    fn known() -> Vec<String> {
+        [MIGRATION, "action", "since", "until", "limit", "after"]
+            .map(str::to_owned)
+            .into()
+    }
+
+    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "action" => self.filter.action = Some(word(value, AuditAction::ALL)?),
+            "since" => self.filter.since = Some(values::since(value)?),
+            "until" => self.filter.until = Some(values::since(value)?),
+            "limit" => self.limit = Some(values::limit(value, MAX_CHANGES)?),
+            "after" => self.filter.before = Some(after(value)?),
+            _ => self.filter.migration = Some(value.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+impl AuditQuestion {
+    /// Which of the record of this site, and how many.
+    pub(super) fn of(mut self, site: &Site) -> (AuditFilter, usize) {
         let migration = &mut self.filter.migration;
         migration.get_or_insert_with(|| site.migration.clone());
         (self.filter, self.limit.unwrap_or(PER_PAGE))

@@ -3,20 +3,20 @@
 //! The program knows the services and asks them; here is decided who may ask for it, and how often. Asking blocks, so it runs
 //! outside of the async runtime, and only so many requests at a time: each has a thread, and connections of its own.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
+use parity_schemas::audit::{AuditAction, AuditOutcome};
 use parity_schemas::rerun::RerunDocument;
 use parity_schemas::value;
 use parity_schemas::verdict::Reason;
 
 use super::answer::{self, ErrorAnswer, find_mismatch};
+use super::audit;
 use super::html::{html, sorry};
 use super::parameters::{Asked, Parameters};
 use super::reruns::{AT_ONCE, Reruns};
-use super::site::Site;
+use super::visit::{Visit, Visited};
 use crate::pages;
 use crate::view::Allowed;
 
@@ -42,7 +42,7 @@ impl Parameters for Allowed {
 
 /// `POST /api/v1/mismatches/{id}/rerun`: `parity.rerun/v1`. A method that may change something is an error unless it is allowed.
 pub(super) async fn document(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(id): Path<String>,
     Asked(allowed): Asked<Allowed>,
 ) -> Result<Response, ErrorAnswer> {
@@ -58,7 +58,7 @@ pub(super) async fn document(
 
 /// `POST /mismatches/{id}/rerun`: the same as a page, which asks the second question where there is one.
 pub(super) async fn page(
-    State(site): State<Arc<Site>>,
+    Visited(site): Visited,
     Path(id): Path<String>,
     allowed: Result<Asked<Allowed>, ErrorAnswer>,
 ) -> Response {
@@ -67,12 +67,15 @@ pub(super) async fn page(
         Ok::<_, ErrorAnswer>((run(&site, &id, allowed).await?, allowed))
     };
     match document.await {
-        Ok((document, allowed)) => html(StatusCode::OK, pages::rerun::page(&document, allowed)),
+        Ok((document, allowed)) => html(
+            StatusCode::OK,
+            pages::rerun::page(&document, allowed, site.form()),
+        ),
         Err(failure) => sorry(&failure, &site),
     }
 }
 
-async fn run(site: &Site, id: &str, allowed: Allowed) -> Result<RerunDocument, ErrorAnswer> {
+async fn run(site: &Visit, id: &str, allowed: Allowed) -> Result<RerunDocument, ErrorAnswer> {
     let Some(Reruns { runs, places }) = site.reruns.clone() else {
         return Err(ErrorAnswer::missing(
             "this process does not know both services; ask the admin port of the mirror, or start `parity ui` with --legacy and --candidate"
@@ -94,8 +97,18 @@ async fn run(site: &Site, id: &str, allowed: Allowed) -> Result<RerunDocument, E
         )));
     };
     let mismatch = find_mismatch(site, id).await?;
+    let asked = audit::Asked::by(
+        &site.visitor,
+        site,
+        AuditAction::Rerun,
+        &mismatch.id.to_string(),
+    );
     let running = tokio::task::spawn_blocking(move || {
         let document = runs.run_again(&mismatch, allowed);
+        match &document {
+            Ok(document) => asked.ended(outcome_of(document), told_of(document)),
+            Err(failed) => asked.ended(AuditOutcome::Failed, failed),
+        }
         // Whoever asked may be gone: the place is free when the services have answered.
         drop(place);
         document
@@ -105,4 +118,25 @@ async fn run(site: &Site, id: &str, allowed: Allowed) -> Result<RerunDocument, E
         Ok(Err(failed)) => Err(ErrorAnswer::unavailable(failed)),
         Err(panicked) => Err(ErrorAnswer::broken(panicked.to_string())),
     }
+}
+
+/// Whether both services were asked.
+fn outcome_of(document: &RerunDocument) -> AuditOutcome {
+    if document.sent {
+        AuditOutcome::Done
+    } else {
+        AuditOutcome::Refused
+    }
+}
+
+/// What was sent, and what came of it.
+fn told_of(document: &RerunDocument) -> String {
+    let reason = document.reason.as_deref();
+    let reason = reason.map(|reason| format!(" ({reason})"));
+    format!(
+        "{}: {}{}",
+        document.route,
+        document.outcome,
+        reason.unwrap_or_default()
+    )
 }

@@ -7,6 +7,8 @@ use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 
+use super::access::Access;
+use super::audit::Auditor;
 use super::reruns::Reruns;
 use crate::links::Links;
 use crate::view::{SinkStatus, Status};
@@ -63,8 +65,10 @@ pub struct Site {
     pub process: Process,
     /// What /metrics shows.
     pub registry: Registry,
-    /// The token that requests must carry; `None` only on loopback.
-    pub token: Option<String>,
+    /// Who may look and who may change something; everybody, if it is on loopback.
+    pub access: Access,
+    /// Keeps who changed what.
+    pub auditor: Arc<dyn Auditor>,
     /// Runs recorded requests again; `None` where the services are not known.
     pub reruns: Option<Reruns>,
     /// The register of known differences, as it is now.

@@ -1,12 +1,12 @@
 //! Two recorded bodies side by side: laid out over lines, what is equal folded away, and what changed marked.
 //!
-//! JSON is laid out by its tokens and never parsed, so numbers and strings keep their spelling. Bodies of any other form keep
-//! their own lines.
+//! JSON is laid out by its tokens, so numbers and strings keep their spelling. The candidate's members are set in the legacy's
+//! order, which no comparison minds; as they came, both bodies stand below the diff. Bodies of any other form keep their own lines.
 
 use parity_comparator::{Limits, text};
 use parity_schemas::record::{RecordedMessage, Sample};
 
-use super::sides::{Ink, Room, Row, lines_of_json, unified};
+use super::sides::{Ink, Room, Row, arranged, lines_of_json, unified};
 
 /// Bytes of a diff: about two screens of the longest lines, or some hundred of ordinary ones.
 const DIFF_BYTES: usize = 256 << 10;
@@ -21,6 +21,8 @@ pub(crate) struct BodyDiff {
     pub(crate) rows: Vec<Row>,
     /// Whether a body was cut where it was recorded, so that more may differ behind.
     pub(crate) is_cut: bool,
+    /// Whether members of the candidate's objects came in another order than they stand here.
+    pub(crate) is_arranged: bool,
 }
 
 /// A line of both sides.
@@ -39,7 +41,11 @@ impl BodyDiff {
         if messages.iter().any(|message| !is_text(message)) {
             return None;
         }
-        let [legacy, candidate] = messages.map(|message| laid_out(&message.body));
+        let [legacy, candidate] = messages.map(|message| message.body.as_str());
+        let arranged = arranged(candidate, legacy);
+        let is_arranged = arranged.is_some();
+        let candidate = laid_out(arranged.as_deref().unwrap_or(candidate));
+        let legacy = laid_out(legacy);
         if legacy == candidate {
             return None;
         }
@@ -59,6 +65,7 @@ impl BodyDiff {
         Some(Self {
             rows: unified(&diff, room),
             is_cut: messages.iter().any(|message| message.body_cut),
+            is_arranged,
         })
     }
 
@@ -155,6 +162,26 @@ mod tests {
             "{lines:?}"
         );
         assert!(lines.len() < 10, "{lines:?}");
+    }
+
+    #[test]
+    fn another_order_of_members_hides_no_difference() {
+        let found = diff(
+            r#"{"account":"a","as_of":"9","balance":"1.28","currency":"EUR"}"#,
+            r#"{"account":"a","currency":"EUR","balance":"1.27","as_of":"9"}"#,
+        );
+        let found = found.expect("they differ");
+        assert!(found.is_arranged);
+        let lines = found.rows.iter().map(text);
+        let changed: Vec<String> = lines.filter(|line| line.starts_with(['-', '+'])).collect();
+        assert_eq!(
+            changed,
+            ["-  \"balance\": \"1.28\",", "+  \"balance\": \"1.27\","]
+        );
+        // Nothing but the order.
+        assert!(diff(r#"{"a":1,"b":[2]}"#, r#"{"b":[2],"a":1}"#).is_none());
+        // Of an array it is a difference.
+        assert!(diff("[1,2]", "[2,1]").is_some_and(|found| !found.is_arranged));
     }
 
     #[test]

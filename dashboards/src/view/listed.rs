@@ -1,8 +1,9 @@
-//! A page of stored decisions.
+//! Pages of stored decisions and changes.
 
+use parity_schemas::audit::{AUDIT_SCHEMA, AuditPage};
 use parity_schemas::decisions::{DECISIONS_SCHEMA, DecisionPage};
 use parity_schemas::time::Timestamp;
-use parity_sink::read::DecisionFilter;
+use parity_sink::read::{AuditFilter, DecisionFilter};
 use parity_sink::{Reader, StoreError};
 use uuid::Uuid;
 
@@ -31,4 +32,22 @@ pub fn decision_page(
 pub fn place(text: &str) -> Option<(Timestamp, Uuid)> {
     let (time, id) = text.split_once('_')?;
     Some((time.parse().ok()?, id.parse().ok()?))
+}
+
+/// A page of changes of running processes.
+pub fn audit_page(
+    reader: &Reader,
+    filter: &AuditFilter,
+    limit: usize,
+) -> Result<AuditPage, StoreError> {
+    // One more than asked for tells whether there is a next page.
+    let mut changes = reader.changes(filter, limit.saturating_add(1))?;
+    let more = changes.len() > limit;
+    changes.truncate(limit);
+    let next = changes.last().filter(|_| more);
+    Ok(AuditPage {
+        schema: AUDIT_SCHEMA.to_owned(),
+        next: next.map(|last| format!("{}_{}", last.time, last.id)),
+        changes,
+    })
 }

@@ -3,6 +3,7 @@
 //! Whatever they were read from (two files, a record, a report), the same lines are shown of them: of two texts a diff, of
 //! two bodies the first byte that differs, of a reordered array what moved, of two values what changed in them.
 
+mod arranged;
 mod bytes;
 mod changed;
 mod lines;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use parity_comparator::{Limits, text};
 use parity_schemas::verdict::{Finding, Kind, Part, Side, TextDiff};
 
+pub(crate) use arranged::arranged;
 pub(crate) use lines::unified;
 use order::Order;
 pub(crate) use rows::{Ink, Piece, Room, Row, Weight};

@@ -18,7 +18,7 @@ use crate::exchange::{Asker, Observer, Recorder, Services, Side, Terms, WorkerRe
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
-use crate::proxy::tls;
+use crate::proxy::tls::PROTOCOLS;
 use crate::recheck::{RecheckPolicy, RecheckReceiver, Rechecker};
 use crate::upstream::TlsError;
 
@@ -37,11 +37,12 @@ impl LoadedPolicy {
     pub(crate) fn load(policy: Policy) -> Result<Self, TlsError> {
         let ca_file = policy.ca_file.as_deref();
         let services = Services::load(&policy.legacy, &policy.candidate, ca_file)?;
-        let tls = policy.tls.as_ref().map(tls::server_config).transpose()?;
+        let tls = policy.tls.as_ref();
+        let tls = tls.map(|files| files.acceptor(&PROTOCOLS)).transpose()?;
         Ok(Self {
-            services,
-            tls: tls.map(TlsAcceptor::from),
             policy,
+            services,
+            tls,
         })
     }
 

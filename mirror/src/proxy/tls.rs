@@ -8,12 +8,22 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
 
 use crate::proxy::config::ServerTls;
 use crate::upstream::TlsError;
 
-/// Loads certificate and key. Offers HTTP/2 and HTTP/1.1 (ALPN).
-pub(crate) fn server_config(files: &ServerTls) -> Result<Arc<ServerConfig>, TlsError> {
+/// What clients may choose from.
+pub(crate) const PROTOCOLS: [&str; 2] = ["h2", "http/1.1"];
+
+impl ServerTls {
+    /// Loads certificate and key. Offers these protocols (ALPN).
+    pub fn acceptor(&self, protocols: &[&str]) -> Result<TlsAcceptor, TlsError> {
+        server_config(self, protocols).map(TlsAcceptor::from)
+    }
+}
+
+fn server_config(files: &ServerTls, protocols: &[&str]) -> Result<Arc<ServerConfig>, TlsError> {
     let certificate = &files.certificate_file;
     let unreadable = |path: &Path| {
         let path = path.to_owned();
@@ -44,6 +54,7 @@ pub(crate) fn server_config(files: &ServerTls) -> Result<Arc<ServerConfig>, TlsE
             key: files.key_file.clone(),
             source,
         })?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+    config.alpn_protocols = protocols.collect();
     Ok(Arc::new(config))
 }

@@ -46,6 +46,7 @@ impl Building {
             RecordType::SetTally => rows::set_tally(&mut self.block, json, now),
             RecordType::Decision => rows::decision(&mut self.block, json, now),
             RecordType::Terms => rows::terms(&mut self.block, json, now),
+            RecordType::Audit => rows::audit(&mut self.block, json, now),
             RecordType::Watermark => rows::watermark(&mut self.block, json, now),
         }?;
         self.sources.push(source);

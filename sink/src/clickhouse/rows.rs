@@ -1,5 +1,6 @@
 //! Conversion of one record's JSON into one row: decoded with borrowed texts, checked, and written column by column.
 
+use parity_schemas::audit::Audit;
 use parity_schemas::evidence::{Decision, DecisionRow};
 use parity_schemas::table;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
@@ -48,6 +49,7 @@ parity_schemas::group_tally_columns!(written write_group_tally, GroupTally);
 parity_schemas::set_tally_columns!(written write_set_tally, SetTally);
 parity_schemas::watermark_columns!(written write_watermark, Watermark);
 parity_schemas::terms_columns!(written write_terms, Terms);
+parity_schemas::audit_columns!(written write_audit, Audit);
 parity_schemas::decision_columns!(written write_decision, DecisionRow<'_>);
 
 pub(super) fn mismatch(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {
@@ -89,6 +91,13 @@ pub(super) fn terms(block: &mut Block, json: &[u8], now: Timestamp) -> Result<()
     let terms: Terms = read(json)?;
     within_range(terms.time, now)?;
     block.add(|row| write_terms(row, &terms));
+    Ok(())
+}
+
+pub(super) fn audit(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {
+    let audit: Audit = read(json)?;
+    within_range(audit.time, now)?;
+    block.add(|row| write_audit(row, &audit));
     Ok(())
 }
 

@@ -247,6 +247,7 @@ fn retention_statements(layout: &Layout, retention: &Retention) -> Vec<String> {
         ("group_tallies", "interval_start", retention.tallies),
         ("set_tallies", "interval_start", retention.tallies),
         ("watermarks", "written", retention.tallies),
+        ("audit", "time", retention.tallies),
     ] {
         statements.push(format!(
             "ALTER TABLE {table}{suffix}{on_cluster} MODIFY TTL toDateTime({column}) + INTERVAL {} SECOND \

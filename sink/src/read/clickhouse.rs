@@ -11,6 +11,7 @@ mod answered;
 mod decisions;
 mod forms;
 mod history;
+mod mark;
 mod mismatches;
 mod older_examples;
 mod replicas;
@@ -19,6 +20,7 @@ mod sums;
 mod watermarks;
 
 use clickhouse::Row;
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
@@ -34,11 +36,13 @@ use uuid::Uuid;
 use self::replicas::{ORIGIN, Replicas, SETTINGS};
 use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::{Sums, nothing};
+use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::history::HistoryFilter;
 use super::in_force::last_in_force;
+use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
@@ -286,6 +290,10 @@ impl RecordReader for ClickHouseReader {
         self.of_one_replica(|| self.read_report(selection, redecide))
     }
 
+    fn mark(&self) -> Result<Mark, StoreError> {
+        self.read_mark()
+    }
+
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
         self.of_one_replica(|| self.read_history(filter, now))
     }
@@ -300,6 +308,10 @@ impl RecordReader for ClickHouseReader {
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError> {
         self.list_decisions(filter, limit)
+    }
+
+    fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError> {
+        self.list_changes(filter, limit)
     }
 
     fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {

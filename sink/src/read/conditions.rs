@@ -9,6 +9,7 @@ use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
 use super::MismatchFilter;
+use super::audit::AuditFilter;
 use super::decisions::{DecisionFilter, TermsFilter};
 
 /// How a store writes what is not the same everywhere.
@@ -54,6 +55,27 @@ impl Conditions {
         }
         if let Some(outcome) = filter.outcome {
             conditions.is("outcome", outcome.as_str());
+        }
+        if let Some((time, id)) = filter.before {
+            conditions.is_before(time, id);
+        }
+        conditions
+    }
+
+    /// Those of a list of changes.
+    pub(super) fn of_changes(filter: &AuditFilter, spelling: &'static Spelling) -> Self {
+        let mut conditions = Self::new(spelling);
+        if let Some(migration) = &filter.migration {
+            conditions.is("migration", migration);
+        }
+        if let Some(action) = filter.action {
+            conditions.is("action", action.as_str());
+        }
+        if let Some(since) = filter.since {
+            conditions.is_at(">=", since);
+        }
+        if let Some(until) = filter.until {
+            conditions.is_at("<", until);
         }
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);
@@ -108,6 +130,14 @@ impl Conditions {
         let prefix = self.spelling.prefix;
         self.all.push(format!("{prefix}{column} = ?"));
         self.values.push(Value::Text(value.to_owned()));
+    }
+
+    fn is_at(&mut self, compared: &str, time: Timestamp) {
+        let Spelling {
+            prefix, time: at, ..
+        } = self.spelling;
+        self.all.push(format!("{prefix}time {compared} {at}"));
+        self.values.push(Value::Number(time.as_micros()));
     }
 
     /// Earlier than a row, so behind it in [`Conditions::order`].

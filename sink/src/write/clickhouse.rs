@@ -4,7 +4,6 @@
 //! inserts of several mirrors into one part (`async_insert`, answered after the part is stored), because four inserts a
 //! second from each mirror would create more parts than it can merge well. Repeated rows are deduplicated by id.
 
-use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Record, RecordType};
 use tokio::runtime::Runtime;
 
@@ -116,27 +115,30 @@ impl BatchStore for ClickHouseStore {
     }
 }
 
-/// Adds a decision.
-pub(super) fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), StoreError> {
+/// Adds a record.
+pub(super) fn add(
+    store: &StoreConfig,
+    record: &Record,
+    action: &'static str,
+) -> Result<(), StoreError> {
     let database = ClickHouseStore::open(store)?;
     let mut json = Vec::new();
-    let record = Record::Decision(Box::new(decision.clone()));
     record.write_json(&mut json);
     let mut batch = Batch::new();
     batch
         .add(record.record_type(), &json, 0)
         .map_err(|poison| StoreError::Server {
             url: database.server.url().clone(),
-            action: "write the decision to",
+            action,
             message: poison.to_string(),
         })?;
     for table in batch.into_tables() {
-        // Not gathered with other inserts: nobody else is writing decisions.
-        let mode = Mode::Whole(format!("decision-{}", decision.decision_id));
+        // Not gathered with other inserts: nobody else is writing such records.
+        let mode = Mode::Whole(format!("{}-{}", record.record_type().as_str(), record.id()));
         database
             .runtime
             .block_on(database.server.insert(&table.rows, &mode))
-            .map_err(|fault| database.server.failed("write the decision to", &fault))?;
+            .map_err(|fault| database.server.failed(action, &fault))?;
     }
     Ok(())
 }

@@ -155,6 +155,7 @@ fn approximate_bytes(record: &Record) -> usize {
                 FIXED * (1 + terms.rules.rules.len() + terms.coverage.routes.len())
             }
             Record::Decision(decision) => FIXED * decision.routes.len(),
+            Record::Audit(audit) => audit.detail.len(),
             Record::Watermark(watermark) => 64 * watermark.open.len(),
         }
 }

@@ -72,7 +72,8 @@ fn remove_old(
     Ok(clear_samples(connection, before(retention.samples))?
         || remove_mismatches(connection, before(retention.mismatches))?
         || remove_tallies(connection, before(retention.tallies))?
-        || remove_watermarks(connection, before(retention.tallies))?)
+        || remove_watermarks(connection, before(retention.tallies))?
+        || remove_changes(connection, before(retention.tallies))?)
 }
 
 fn clear_samples(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
@@ -112,6 +113,12 @@ fn remove_tallies(connection: &mut Connection, before: i64) -> rusqlite::Result<
             transaction.prepare_cached(remove)?.execute([id])?;
         }
     }
+    if !old.is_empty() && old.len() < ROWS_PER_STEP as usize {
+        // What is gone changes no more.
+        transaction
+            .prepare_cached("DELETE FROM slot_marks WHERE slot < ?1 / 300000000")?
+            .execute([before])?;
+    }
     transaction.commit()?;
     Ok(!old.is_empty())
 }
@@ -122,6 +129,17 @@ fn remove_watermarks(connection: &Connection, before: i64) -> rusqlite::Result<b
         .prepare_cached(
             "DELETE FROM watermarks WHERE rowid IN \
              (SELECT rowid FROM watermarks WHERE written < ?1 LIMIT ?2)",
+        )?
+        .execute((before, ROWS_PER_STEP))?;
+    Ok(changed > 0)
+}
+
+/// Removes the lines of changes that are as old as tallies get.
+fn remove_changes(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "DELETE FROM audit WHERE rowid IN \
+             (SELECT rowid FROM audit WHERE time < ?1 ORDER BY time LIMIT ?2)",
         )?
         .execute((before, ROWS_PER_STEP))?;
     Ok(changed > 0)

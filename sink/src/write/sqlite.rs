@@ -10,8 +10,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use parity_schemas::evidence::Decision;
-use parity_schemas::record::RecordType;
+use parity_schemas::record::{Record, RecordType};
 use parity_schemas::watermark::Watermark;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use uuid::Uuid;
@@ -267,14 +266,14 @@ impl BatchStore for SqliteStore {
     }
 }
 
-/// Adds a decision to an existing store, also while a mirror writes to it.
-pub(super) fn record_decision(path: &Path, decision: &Decision) -> Result<(), StoreError> {
+/// Adds a record to an existing store, also while a mirror writes to it.
+pub(super) fn add(path: &Path, record: &Record, action: &'static str) -> Result<(), StoreError> {
     let mut connection = sqlite::open_existing(path)?;
-    let failed = |error| sqlite::failed("write the decision to", path, error);
+    let failed = |error| sqlite::failed(action, path, error);
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
-    Row::decision(decision)
+    Row::of(record)
         .insert(&transaction, &Statements::new())
         .map_err(failed)?;
     transaction.commit().map_err(failed)

@@ -5,21 +5,17 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
 use parity_dashboards::terminal::{self, plural};
 use parity_dashboards::view;
 use parity_schemas::spelling;
 use parity_schemas::suggested::{Effect, SuggestedRule, Suggestions};
+use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 
 use super::adding::{Added, add};
 use crate::cli::{OutputFormat, SuggestArgs};
 use crate::commands::selection;
 use crate::config::DEFAULT_FILE;
-
-/// Days until a suggested rule expires: a quarter, so that it outlives few migrations unseen.
-const EXPIRES_AFTER_DAYS: i64 = 90;
 
 /// Runs it.
 pub(super) fn run(args: &SuggestArgs) -> Result<ExitCode> {
@@ -32,7 +28,7 @@ pub(super) fn run(args: &SuggestArgs) -> Result<ExitCode> {
         }
         terminal::note(&visible(&absent.sentence));
     }
-    let found = view::suggested(&reader, &decided, &expiry()?)?;
+    let found = view::suggested(&reader, &decided, &view::expires(Timestamp::now()))?;
     are_suggested(&args.lossy, &found)?;
     if args.write {
         write(args, &found)?;
@@ -45,11 +41,6 @@ pub(super) fn run(args: &SuggestArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn expiry() -> Result<String> {
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    Ok(today.checked_add(EXPIRES_AFTER_DAYS.days())?.to_string())
-}
-
 /// A decision on a rule that is not there is a slip, or one on other evidence.
 fn are_suggested(ids: &[String], found: &Suggestions) -> Result<()> {
     let known: Vec<&str> = found.rules.iter().map(|one| &*one.rule.id).collect();
@@ -60,7 +51,8 @@ fn are_suggested(ids: &[String], found: &Suggestions) -> Result<()> {
     match spelling::nearest(&unknown, known.iter().copied()) {
         Some(meant) => bail!("no rule `{unknown}` is suggested; did you mean `{meant}`?"),
         None => bail!(
-            "no rule `{unknown}` is suggested; `parity rules suggest` lists those that are, each with its id"
+            "no rule `{unknown}` is suggested; an id follows from what its rule says, which more evidence can change: \
+             `parity rules suggest` lists those that are suggested now"
         ),
     }
 }

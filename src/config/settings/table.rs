@@ -137,6 +137,12 @@ pub(crate) mod mirror {
             .default("127.0.0.1:9900").flag("--admin", "ADDR").needs_restart();
         ADMIN_TOKEN_FILE: One<PathBuf> = path("mirror.admin_token_file", "File with the token that the admin port demands; required off loopback")
             .flag("--admin-token-file", "FILE").needs_restart();
+        ADMIN_LOOK_TOKEN_FILE: One<PathBuf> = path("mirror.admin_look_token_file", "File with a second token, by which the admin port shows everything and changes nothing")
+            .flag("--admin-look-token-file", "FILE").needs_restart();
+        ADMIN_TLS_CERTIFICATE_FILE: One<PathBuf> = path("mirror.admin_tls_certificate_file", "PEM certificate of the admin port; with it the port is reached by https alone")
+            .flag("--admin-tls-certificate-file", "FILE");
+        ADMIN_TLS_KEY_FILE: One<PathBuf> = path("mirror.admin_tls_key_file", "PEM key of mirror.admin_tls_certificate_file")
+            .flag("--admin-tls-key-file", "FILE");
         LEGACY_VERSION: One<String> = text("mirror.legacy_version", "Version of the legacy; evidence of different versions is never mixed")
             .default("").flag("--legacy-version", "TEXT");
         CANDIDATE_VERSION: One<String> = text("mirror.candidate_version", "Version of the candidate; a new one starts the evidence anew")
@@ -427,6 +433,12 @@ pub(crate) mod sink {
             .default("127.0.0.1:9901").flag("--admin", "ADDR");
         ADMIN_TOKEN_FILE: One<PathBuf> = path("sink.admin_token_file", "File with the token that the admin port demands; required off loopback")
             .flag("--admin-token-file", "FILE");
+        ADMIN_LOOK_TOKEN_FILE: One<PathBuf> = path("sink.admin_look_token_file", "File with a second token, by which the admin port shows everything and changes nothing")
+            .flag("--admin-look-token-file", "FILE");
+        ADMIN_TLS_CERTIFICATE_FILE: One<PathBuf> = path("sink.admin_tls_certificate_file", "PEM certificate of the admin port; with it the port is reached by https alone")
+            .flag("--admin-tls-certificate-file", "FILE");
+        ADMIN_TLS_KEY_FILE: One<PathBuf> = path("sink.admin_tls_key_file", "PEM key of sink.admin_tls_certificate_file")
+            .flag("--admin-tls-key-file", "FILE");
         BATCH_INTERVAL: One<Duration> = duration("sink.batch_interval", "Longest time that a record waits for its batch to fill")
             .read_as(some_time).default_of(|| default::duration(SinkOptions::default().batch_interval));
         MEMORY: One<u64> = size("sink.memory", "Bytes of records that a sink holds in all")

@@ -78,6 +78,7 @@ pub(super) fn with_files(place: &Place) {
     place.write("answered.ndjson", format!("{answered}\n"));
     place.write("candidate.headers", "authorization: Bearer abc\n");
     place.write("admin.token", "0123456789abcdef0123456789abcdef\n");
+    place.write("look.token", "fedcba9876543210fedcba9876543210\n");
 }
 
 struct Session<'a> {

@@ -21,11 +21,11 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::visible::visible_up_to;
 
 use self::call::Call;
+use super::super::access::Role;
 use super::super::guard;
 use super::super::parameters::{asked_of, of_address};
 use super::super::question::{HookAsking, TOKEN};
-use super::super::site::Site;
-use super::desk::Desk;
+use super::Gate;
 
 /// Bytes of a call: names, and metadata that somebody wrote by hand. It is read before the token is known.
 const MOST_BYTES: usize = 16 << 10;
@@ -81,12 +81,17 @@ impl Hook {
 }
 
 /// Answers a call.
-pub(super) async fn answer(hook: Hook, site: &Site, desk: &Desk, request: Request) -> Response {
-    match judged(hook, site, desk, request).await {
+pub(super) async fn answer(hook: Hook, gate: &Gate, request: Request) -> Response {
+    match judged(hook, gate, request).await {
         Ok(said) => said,
-        Err(Refused::Unknown) => guard::unknown(
-            "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN\n",
-        ),
+        Err(Refused::Unknown) => guard::unknown(line(
+            StatusCode::UNAUTHORIZED,
+            "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN",
+        )),
+        Err(Refused::LookOnly) => {
+            let error = guard::look_only();
+            line(error.status(), error.message())
+        }
         Err(Refused::Wrong(why)) => line(StatusCode::BAD_REQUEST, &why),
         Err(Refused::No(why)) => line(StatusCode::CONFLICT, &why),
     }
@@ -96,18 +101,16 @@ pub(super) async fn answer(hook: Hook, site: &Site, desk: &Desk, request: Reques
 enum Refused {
     /// It has no token, or a wrong one.
     Unknown,
+    /// Its token may only look.
+    LookOnly,
     /// It is not understood.
     Wrong(String),
     /// It is, and the answer is no.
     No(String),
 }
 
-async fn judged(
-    hook: Hook,
-    site: &Site,
-    desk: &Desk,
-    request: Request,
-) -> Result<Response, Refused> {
+async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, Refused> {
+    let Gate { site, desk } = gate;
     let (head, body) = request.into_parts();
     let body = tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await;
     let body = match body {
@@ -124,26 +127,26 @@ async fn judged(
     // What is wrong with it is told only to who has the token, which is in it.
     let call = Call::read(&body);
     let token = call.as_ref().ok().and_then(|call| call.metadata(TOKEN));
-    if !guard::is_known(site, &head.headers, token) {
-        return Err(Refused::Unknown);
+    match guard::is_known(site, &head.headers, token) {
+        None => return Err(Refused::Unknown),
+        Some(Role::Look) => return Err(Refused::LookOnly),
+        Some(Role::Change) => {}
     }
     let call = call.map_err(Refused::Wrong)?;
     if let Some(why) = call.kind().and_then(|kind| hook.refuses(kind)) {
         return Err(Refused::Wrong(why.to_owned()));
     }
     let mut given = of_address(&head.uri).map_err(Refused::Wrong)?;
-    given.extend(call.parameters::<HookAsking>());
+    let asked = call.parameters::<HookAsking>();
+    given.extend(asked.map_err(Refused::Wrong)?);
     let asking: HookAsking = asked_of(&given).map_err(Refused::Wrong)?;
     let is_kept = asking.store;
     let (given, question) = asking.of(site);
     let decided = desk.decide(&site.store, &given, &question).await;
     let decision = decided.map_err(|error| Refused::No(error.message().to_owned()))?;
     let brief = if is_kept {
-        GateBrief::of(
-            &desk
-                .keep(&site.store, &given, &question.known, &decision)
-                .await,
-        )
+        let visitor = guard::caller(&head.headers, &head.extensions, Role::Change);
+        GateBrief::of(&gate.keep(&visitor, &given, &question, &decision).await)
     } else {
         GateBrief::of(&decision)
     };

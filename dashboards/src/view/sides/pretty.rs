@@ -113,7 +113,7 @@ fn inline(open: Token<'_>, tokens: &mut Tokens<'_>, limit: usize) -> Option<Stri
 }
 
 #[derive(Clone, Copy)]
-enum Token<'a> {
+pub(super) enum Token<'a> {
     Open(&'a str),
     Close(&'a str),
     Comma(&'a str),
@@ -135,7 +135,7 @@ impl<'a> Token<'a> {
 
 /// The tokens of a JSON text, which may have been cut.
 #[derive(Clone)]
-struct Tokens<'a>(&'a str);
+pub(super) struct Tokens<'a>(pub(super) &'a str);
 
 impl<'a> Iterator for Tokens<'a> {
     type Item = Token<'a>;

@@ -1,6 +1,7 @@
-//! Queries on stored decisions, and on the terms and tallies that one rests on.
+//! Queries on stored decisions and changes, and on the terms and tallies that one rests on.
 
 use clickhouse::Row;
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::table;
 use parity_schemas::tally::Identity;
@@ -9,9 +10,10 @@ use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::rows::{TERMS, TermsRow, plain, select};
+use super::rows::{AUDIT, AuditRow, TERMS, TermsRow, plain, select};
 use super::{ClickHouseReader, touched, word};
 use crate::error::StoreError;
+use crate::read::audit::AuditFilter;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
     Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, InForce, MAX_TERMS,
@@ -53,6 +55,22 @@ impl ClickHouseReader {
         let sql = format!("{SELECT_LINES} {sql} {order} LIMIT 1 BY d.id LIMIT {limit}");
         let rows = self.ask::<LineRow>(self.bound(&sql, conditions))?;
         rows.into_iter().map(LineRow::into_line).collect()
+    }
+
+    pub(super) fn list_changes(
+        &self,
+        filter: &AuditFilter,
+        limit: usize,
+    ) -> Result<Vec<Audit>, StoreError> {
+        let conditions = Conditions::of_changes(filter, &OF_TERMS);
+        let sql = format!(
+            "SELECT {} FROM audit AS t FINAL {} {} LIMIT {limit}",
+            select(table::AUDIT, AUDIT, plain),
+            conditions.sql(),
+            conditions.order()
+        );
+        let rows = self.ask::<AuditRow>(self.bound(&sql, conditions))?;
+        rows.into_iter().map(AuditRow::into_record).collect()
     }
 
     pub(super) fn find_decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {

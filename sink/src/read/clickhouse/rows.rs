@@ -1,6 +1,7 @@
 //! Rows of all columns of a table, and the expressions that select them.
 
 use clickhouse::Row;
+use parity_schemas::audit::Audit;
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::table::{self, Column, Fold};
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
@@ -40,6 +41,7 @@ parity_schemas::tally_columns!(rows TallyRow { shard: u32, server: String, exten
 parity_schemas::group_tally_columns!(rows GroupRow { shard: u32, server: String, extent: f64, parts: Parts }, GroupTally, GROUP);
 parity_schemas::set_tally_columns!(rows SetRow { shard: u32, server: String, extent: f64 }, SetTally, SET);
 parity_schemas::terms_columns!(rows TermsRow {}, Terms, TERMS);
+parity_schemas::audit_columns!(rows AuditRow {}, Audit, AUDIT);
 
 /// What [`SUMS`] count of a group: by day and process, and each of them in the order of these.
 pub(super) type Parts = (Vec<(i32, u128)>, Vec<Vec<u64>>);

@@ -1,5 +1,6 @@
-//! Queries on stored decisions, and on the terms and tallies that one rests on.
+//! Queries on stored decisions and changes, and on the terms and tallies that one rests on.
 
+use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
@@ -8,9 +9,10 @@ use rusqlite::ToSql;
 use rusqlite::types::ToSqlOutput;
 use uuid::Uuid;
 
-use super::rows::{all_of, needed_of, tally, terms};
-use super::{OF_IDENTITY, SqliteReader, within};
+use super::rows::{all_of, audit, needed_of, tally, terms};
+use super::{OF_IDENTITY, SqliteReader, since, within};
 use crate::error::StoreError;
+use crate::read::audit::AuditFilter;
 use crate::read::charged::Charged;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
@@ -39,6 +41,22 @@ impl SqliteReader {
                 headline: row.text(7, "document")?.to_owned(),
             })
         })
+    }
+
+    pub(super) fn list_changes(
+        &self,
+        filter: &AuditFilter,
+        limit: usize,
+    ) -> Result<Vec<Audit>, StoreError> {
+        let conditions = Conditions::of_changes(filter, &SPELLING);
+        let sql = format!(
+            "SELECT {} FROM audit {} {} LIMIT {limit}",
+            all_of(RecordType::Audit),
+            conditions.sql(),
+            conditions.order()
+        );
+        let values = rusqlite::params_from_iter(&conditions.values);
+        self.rows(&sql, values, "audit", audit)
     }
 
     pub(super) fn find_decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
@@ -97,7 +115,8 @@ impl SqliteReader {
         }
         let mut sums = CountedSums::default();
         let mut charged = Charged::default();
-        self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
+        let from = since(&asked.since());
+        self.each(&sql, RecordType::Tally, identity, (from, None), |row| {
             let tally = tally(row)?;
             charged.row(&tally)?;
             sums.add(tally);

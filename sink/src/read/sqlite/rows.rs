@@ -1,5 +1,6 @@
 //! Conversion of rows of the file to records.
 
+use parity_schemas::audit::Audit;
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::table::{self, column_name};
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
@@ -30,6 +31,7 @@ parity_schemas::tally_columns!(whole tally, Tally);
 parity_schemas::group_tally_columns!(whole group_tally, GroupTally);
 parity_schemas::set_tally_columns!(whole set_tally, SetTally);
 parity_schemas::terms_columns!(whole terms, Terms);
+parity_schemas::audit_columns!(whole audit, Audit);
 parity_schemas::watermark_columns!(whole watermark, Watermark);
 
 /// The columns of a table for a SELECT, in their order.

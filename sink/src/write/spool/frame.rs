@@ -92,6 +92,7 @@ const fn place(record: RecordType) -> u8 {
         RecordType::Watermark => 4,
         RecordType::SetTally => 5,
         RecordType::Terms => 6,
+        RecordType::Audit => 7,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Every statement is idempotent by the record's own id; a tally is replaced by a higher revision only.
 
+use parity_schemas::audit::Audit;
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Record, RecordType};
 use parity_schemas::table::{self, Role};
@@ -44,6 +45,7 @@ impl<'a> Row<'a> {
             Record::SetTally(set) => Self::set(set),
             Record::Decision(decision) => Self::decision(decision),
             Record::Terms(terms) => Self::terms(terms),
+            Record::Audit(audit) => Self::audit(audit),
             Record::Watermark(watermark) => Self::watermark(watermark),
         }
     }
@@ -73,6 +75,13 @@ impl<'a> Row<'a> {
         Self::ready(
             RecordType::Terms,
             parity_schemas::terms_columns!(values terms),
+        )
+    }
+
+    pub(super) fn audit(audit: &'a Audit) -> Self {
+        Self::ready(
+            RecordType::Audit,
+            parity_schemas::audit_columns!(values audit),
         )
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 
 use super::super::super::parameters::Parameters;
 use super::super::super::question::TOKEN;
@@ -50,13 +51,19 @@ impl Call {
     /// A text of the metadata.
     pub(super) fn metadata(&self, name: &str) -> Option<&str> {
         let mut found = self.metadata.0.iter().filter(|(known, _)| known == name);
-        found.next().map(|(_, value)| value.as_str())
+        found.next().and_then(|(_, value)| value.text().ok())
     }
 
     /// What is asked for: the metadata without the token. A name has one text, so one that may be repeated has a value a line.
-    pub(super) fn parameters<T: Parameters>(&self) -> Vec<(String, String)> {
+    /// What is no text is an error, which quotes the name alone.
+    pub(super) fn parameters<T: Parameters>(&self) -> Result<Vec<(String, String)>, String> {
         let mut parameters = Vec::new();
-        for (name, text) in &self.metadata.0 {
+        for (name, value) in &self.metadata.0 {
+            let text = value.text().map_err(|kind| {
+                format!(
+                    "metadata.{name} is {kind}, and metadata are texts: write it in quotation marks"
+                )
+            })?;
             if name == TOKEN {
                 continue;
             }
@@ -69,16 +76,35 @@ impl Call {
                     parameters.push((name.clone(), String::new()));
                 }
             } else {
-                parameters.push((name.clone(), text.clone()));
+                parameters.push((name.clone(), text.to_owned()));
             }
         }
-        parameters
+        Ok(parameters)
     }
 }
 
-/// Texts by name, as they came: one that came twice is noticed.
+/// A value of the metadata.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Given(Value);
+
+impl Given {
+    /// The text that it should be, or what it is instead.
+    fn text(&self) -> Result<&str, &'static str> {
+        match &self.0 {
+            Value::String(text) => Ok(text),
+            Value::Null => Err("null"),
+            Value::Bool(_) => Err("true or false"),
+            Value::Number(_) => Err("a number"),
+            Value::Array(_) => Err("a list"),
+            Value::Object(_) => Err("an object"),
+        }
+    }
+}
+
+/// Values by name, as they came: one that came twice is noticed.
 #[derive(Default)]
-struct Metadata(Vec<(String, String)>);
+struct Metadata(Vec<(String, Given)>);
 
 impl<'de> Deserialize<'de> for Metadata {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -130,14 +156,15 @@ mod tests {
             ("require_route", " GET /b "),
         ];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(read.parameters::<HookAsking>(), expected);
+        assert_eq!(read.parameters::<HookAsking>(), Ok(expected.into()));
         let empty = call(r#"{"metadata":{"require_route":" \n"}}"#);
         let expected = [("require_route".to_owned(), String::new())];
-        assert_eq!(empty.parameters::<HookAsking>(), expected);
+        assert_eq!(empty.parameters::<HookAsking>(), Ok(expected.into()));
         assert_eq!(call(r#"{"type":"rollback"}"#).kind(), Some("rollback"));
         for none in [r#"{"metadata":null,"type":""}"#, r#"{"metadata":{}}"#, "{}"] {
             let read = call(none);
-            assert!(read.parameters::<HookAsking>().is_empty() && read.kind().is_none());
+            let parameters = read.parameters::<HookAsking>();
+            assert!(parameters.is_ok_and(|all| all.is_empty()) && read.kind().is_none());
         }
     }
 
@@ -153,9 +180,6 @@ mod tests {
             r#"{"metadata":{"token":"hush"}} hush"#,
             r#"{"metadata":"hush"}"#,
             r#"{"metadata":["hush"]}"#,
-            r#"{"metadata":{"token":{"hush":1}}}"#,
-            r#"{"metadata":{"min_requests":271828}}"#,
-            r#"{"metadata":{"token":null}}"#,
             r#"{"metadata":{"token":"hush","token":"hush"}}"#,
             r#"{"metadata":{"token":"hush"},"metadata":{}}"#,
             r#"{"type":271828}"#,
@@ -164,6 +188,34 @@ mod tests {
             let wrong = Call::read(body.as_bytes()).err().expect(body);
             assert!(
                 !wrong.contains("hush") && !wrong.contains("271828"),
+                "{wrong}"
+            );
+        }
+        // What is no text is told when the token is known.
+        for (body, told) in [
+            (
+                r#"{"metadata":{"token":{"hush":1}}}"#,
+                "metadata.token is an object",
+            ),
+            (
+                r#"{"metadata":{"min_requests":271828}}"#,
+                "metadata.min_requests is a number",
+            ),
+            (r#"{"metadata":{"token":null}}"#, "metadata.token is null"),
+            (
+                r#"{"metadata":{"brief":true}}"#,
+                "metadata.brief is true or false",
+            ),
+            (
+                r#"{"metadata":{"since":["hush"]}}"#,
+                "metadata.since is a list",
+            ),
+        ] {
+            let read = call(body);
+            assert_eq!(read.metadata(TOKEN), None, "{body}");
+            let wrong = read.parameters::<HookAsking>().expect_err(body);
+            assert!(
+                wrong.starts_with(told) && !wrong.contains("hush"),
                 "{wrong}"
             );
         }

@@ -1,0 +1,127 @@
+//! Who may look at an admin port, who may change something by it, and how a change by a page of ours is known.
+//!
+//! There are two tokens: that for changes opens everything, the other one shows everything and changes nothing. A port
+//! without tokens is on loopback, where everybody may change.
+//!
+//! A browser attaches what its user typed once to every request, also to one that a page of somebody else causes. So a form of
+//! ours carries a secret of this process, which no other page can read, and a change by a browser without it is refused
+//! ([`Access::is_own_form`]). It is the same for all forms: who can read one may use them all.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// See everything.
+    Look,
+    /// And change what can be changed here.
+    Change,
+}
+
+/// The tokens of an admin port.
+#[derive(Clone)]
+pub struct Access {
+    change: Option<String>,
+    look: Option<String>,
+    form: String,
+}
+
+impl Access {
+    /// With these tokens; without the first, everybody may do everything, and the second has no use.
+    pub fn new(change: Option<String>, look: Option<String>) -> Self {
+        // Two random ids hold 244 random bits.
+        let form = [Uuid::new_v4(), Uuid::new_v4()];
+        Self {
+            look: look.filter(|_| change.is_some()),
+            change,
+            form: form.map(|id| id.simple().to_string()).concat(),
+        }
+    }
+
+    /// Whether a token is demanded.
+    pub fn demands_token(&self) -> bool {
+        self.change.is_some()
+    }
+
+    /// What somebody may do who shows this token, if anything.
+    pub(super) fn role(&self, given: Option<&[u8]>) -> Option<Role> {
+        let Some(change) = &self.change else {
+            return Some(Role::Change);
+        };
+        let given = given?;
+        // Both are compared, so that the time says nothing of which it was.
+        let may_change = equal(given, change.as_bytes());
+        let look = self.look.as_ref();
+        let may_look = look.is_some_and(|look| equal(given, look.as_bytes()));
+        match (may_change, may_look) {
+            (true, _) => Some(Role::Change),
+            (false, true) => Some(Role::Look),
+            (false, false) => None,
+        }
+    }
+
+    /// What a form of ours carries.
+    pub(super) fn form(&self) -> &str {
+        &self.form
+    }
+
+    /// Whether a form carries it.
+    pub(super) fn is_own_form(&self, given: &str) -> bool {
+        equal(given.as_bytes(), self.form.as_bytes())
+    }
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access")
+            .field("change", &self.change.is_some())
+            .field("look", &self.look.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Compares in constant time, so that its duration does not reveal a prefix of the token.
+fn equal(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_token_opens_what_it_is_for() {
+        let text = |text: &str| Some(text.to_owned());
+        let both = Access::new(text("changes"), text("looks"));
+        let one = Access::new(text("changes"), None);
+        let none = Access::new(None, text("looks"));
+        for (access, given, role) in [
+            (&both, Some("changes"), Some(Role::Change)),
+            (&both, Some("looks"), Some(Role::Look)),
+            (&both, Some("look"), None),
+            (&both, Some("changesX"), None),
+            (&both, Some(""), None),
+            (&both, None, None),
+            (&one, Some("looks"), None),
+            (&one, Some("changes"), Some(Role::Change)),
+            // Whoever reaches it is on this machine.
+            (&none, None, Some(Role::Change)),
+            (&none, Some("looks"), Some(Role::Change)),
+        ] {
+            assert_eq!(access.role(given.map(str::as_bytes)), role, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_form_of_another_process_is_none_of_ours() {
+        let (one, other) = (Access::new(None, None), Access::new(None, None));
+        assert!(one.is_own_form(one.form()));
+        assert!(one.clone().is_own_form(one.form()));
+        for given in ["", "0", other.form(), one.form().split_at(1).1] {
+            assert!(!one.is_own_form(given), "{given}");
+        }
+        assert!(!format!("{one:?}").contains(one.form()));
+    }
+}

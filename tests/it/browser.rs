@@ -1,0 +1,199 @@
+//! The pages in a real Chromium: what is in tests/browser looks at them, here is what there is to look at.
+//!
+//! `UPDATE_SCREENSHOTS=1` also takes the pictures of docs/pages.md.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::servers::{program, tool};
+use crate::support::process::{Mirror, Place};
+use crate::support::report::Report;
+use crate::support::service::{Answer, Request, Service};
+use crate::support::{root, wait_for};
+
+/// What a service may answer, and what must stay text on every page.
+const HOSTILE: [&str; 12] = [
+    "<script>window.executed = 'script'; alert(1)</script>",
+    "</script><script>window.executed = 'closed'</script>",
+    "<img src=x onerror=\"window.executed = 'image'\">",
+    "\"><svg/onload=window.executed='svg'>",
+    "' autofocus onfocus=window.executed='focus' x='",
+    "{{7*7}} ${7*7} <%= 7*7 %> {% raw %} #{7*7} [[7*7]]",
+    "javascript:window.executed='address'",
+    "\u{202e}desrever\u{2066}\u{200b}\u{feff}",
+    "\u{1b}[31mred\u{1b}]8;;http://127.0.0.1:1/\u{7}link\u{1b}[2J",
+    "</main></body><iframe srcdoc=\"<script>parent.executed='frame'</script>\"></iframe>",
+    "<!--<style>*{display:none}</style>--><base href=//127.0.0.1:1/><meta http-equiv=refresh content=0>",
+    "&lt;script&gt;window.executed='entity'&lt;/script&gt;&#x3c;b&#x3e;",
+];
+
+/// Services that differ in prices, on fresh routes, and in everything that is hostile.
+fn services() -> [Service; 2] {
+    [0, 1].map(|side| Service::start(move |request| answer(side == 1, request)))
+}
+
+fn answer(is_candidate: bool, request: &Request) -> Answer {
+    let path = request.target.split('?').next().unwrap_or_default();
+    let word = path.split('/').nth(1).unwrap_or_default();
+    let number: usize = path
+        .split('/')
+        .nth(2)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    match word {
+        "prices" => Answer::json(format!(
+            "{{\"id\":{number},\"price\":{},\"currency\":\"EUR\",\"name\":\"a thing\"}}",
+            if is_candidate && number % 3 == 0 {
+                999
+            } else {
+                100
+            }
+        )),
+        "orders" if is_candidate && number == 7 => {
+            Answer::new(500, "{\"error\":\"no such table\"}")
+        }
+        "orders" => Answer::json(format!(
+            "{{\"id\":{number},\"lines\":[{{\"sku\":\"A-1\",\"count\":2}},{{\"sku\":\"B-7\",\"count\":1}}],\"paid\":true{}}}",
+            if is_candidate && number % 5 == 0 {
+                ""
+            } else {
+                ",\"note\":null"
+            }
+        )),
+        "users" => Answer::json(format!(
+            "{{\"id\":{number},\"name\":\"Ada Lovelace{}\",\"active\":true}}",
+            if is_candidate && number % 7 == 0 {
+                "\u{a0}"
+            } else {
+                ""
+            }
+        )),
+        "fresh" | "second" | "third" | "fourth" => {
+            Answer::json(format!("{{\"{word}\":{}}}", u8::from(is_candidate)))
+        }
+        "hostile" => hostile(is_candidate, number),
+        _ => Answer::json("{\"a\":1}"),
+    }
+}
+
+/// The texts as values, as keys, as a whole body of another type, and in a header.
+fn hostile(is_candidate: bool, number: usize) -> Answer {
+    let text = HOSTILE[number / 4 % HOSTILE.len()];
+    let own = if is_candidate { text } else { "tame" };
+    let header: String = own.chars().filter(|one| !one.is_control()).collect();
+    let answer = match number % 4 {
+        0 => {
+            let all: Vec<&str> = HOSTILE
+                .map(|text| if is_candidate { text } else { "tame" })
+                .into();
+            Answer::json(json!({"all": all, own: 1, "both": text}).to_string())
+        }
+        1 => Answer::new(200, own).header("content-type", "text/html"),
+        2 => Answer::json(json!({"long": own.repeat(3_000)}).to_string()),
+        _ => Answer::new(200, format!("<a><b title='{}'>{own}</b></a>", own.len()))
+            .header("content-type", "application/xml"),
+    };
+    answer
+        .header("x-hostile", &header)
+        .header("x-'7*7`|~", if is_candidate { "{{7*7}}" } else { "tame" })
+}
+
+fn send_plain(mirror: &Mirror<'_>) {
+    for number in 0..36 {
+        for route in ["prices", "orders", "users", "equal", "equal"] {
+            mirror.get(&format!("/{route}/{number}"));
+        }
+    }
+    mirror.settled(180);
+}
+
+fn send_hostile(mirror: &Mirror<'_>) {
+    let targets: Vec<String> = HOSTILE
+        .iter()
+        .flat_map(|text| {
+            let bytes: Vec<String> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let escaped = bytes.concat();
+            [
+                format!("/hostile/1/{escaped}"),
+                format!("/hostile/2?{escaped}={escaped}"),
+            ]
+        })
+        .chain((0..4 * HOSTILE.len()).map(|number| format!("/hostile/{number}")))
+        .collect();
+    for target in &targets {
+        mirror.get(target);
+    }
+    // Its migration is none that a command asks for by itself.
+    wait_for("the record", || {
+        let report = Report(mirror.ask("/api/v1/report").json());
+        let all = targets.len() as u64;
+        (report.count("received") == all && report.settled() == all).then_some(())
+    });
+}
+
+/// The keys as docs/pages.md lists them.
+fn documented() -> Vec<Value> {
+    let page = std::fs::read_to_string(root().join("docs/pages.md")).expect("readable");
+    let table = page.split("| key | does |\n|---|---|\n").nth(1);
+    let lines = table.expect("a table of keys").lines();
+    lines
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let mut cells = line.trim_matches('|').split(" | ").map(str::trim);
+            let keys = cells.next().unwrap_or_default().replace('`', "");
+            json!([keys, cells.next().unwrap_or_default()])
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "needs Chromium and Node.js: run tests/run"]
+fn the_pages_are_read_in_a_browser() {
+    let services = services();
+    let [legacy, candidate] = [services[0].url(), services[1].url()];
+    let (plain, hostile) = (Place::new(), Place::new());
+    let mirror = plain.mirror(&legacy, &candidate, &["--candidate-version", "2026.11"]);
+    send_plain(&mirror);
+    assert!(matches!(plain.run(&["gate"]).code, 0 | 1 | 3));
+    let bad = hostile.mirror(
+        &legacy,
+        &candidate,
+        &["--migration", HOSTILE[2], "--candidate-version", HOSTILE[3]],
+    );
+    send_hostile(&bad);
+    assert!(matches!(
+        hostile.run(&["gate", "--migration", HOSTILE[2]]).code,
+        0 | 1 | 3
+    ));
+    let mut command = hostile.command(&["ui", "--admin", "127.0.0.1:0"]);
+    let mut ui = hostile.start(command.env("PARITY_MIGRATION", HOSTILE[2]));
+    ui.admin = ui.announced("serving http://");
+    let is_update = std::env::var_os("UPDATE_SCREENSHOTS").is_some();
+    let stage = json!({
+        "modules": program("browser/node_modules").parent().expect("a folder"),
+        "chromium": tool("chromium"),
+        "plain": format!("http://{}", mirror.admin),
+        "hostile": format!("http://{}", bad.admin),
+        "ui": format!("http://{}", ui.admin),
+        "proxy": format!("http://{}", mirror.address),
+        "pid": mirror.pid(),
+        "documented": documented(),
+        "pictures": is_update.then(|| root().join("docs/pictures")),
+        "only": std::env::var("BROWSER_CHECK").ok(),
+    });
+    let stage = plain.write("stage.json", stage.to_string());
+    // It says what it has checked, with its counts; that is for whoever reads the log of the tests.
+    let ran = Command::new("node")
+        .arg(root().join("tests/browser/run.mjs"))
+        .arg(stage)
+        .status();
+    assert!(
+        ran.expect("node runs").success(),
+        "it says above what failed"
+    );
+    // One of the checks has ended it, with a page open.
+    assert_eq!(mirror.ended().0, 0);
+    ui.stop();
+    bad.stop();
+}
