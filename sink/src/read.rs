@@ -39,7 +39,7 @@ pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
 
-pub(crate) use self::assemble::Added;
+pub(crate) use self::assemble::{Added, StoredSums};
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;

@@ -38,7 +38,7 @@ use super::in_force::{RunTimes, last_in_force};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
-use crate::remembered::{Key, Marks, Remembered, SLOT_MICROS};
+use crate::remembered::{Key, Marks, Remembered, SLOT_MICROS, What};
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
@@ -354,6 +354,20 @@ impl SqliteReader {
             })?;
             from = first.first().copied().unwrap_or(from);
         }
+        let marks = self.marks(identity, from)?;
+        let key = Key {
+            identity: identity.clone(),
+            from,
+            of: What::Sums { with_details },
+        };
+        let now = Timestamp::now().as_micros();
+        remembered.sums.sums(&key, &marks, now, |added, from, to| {
+            self.add_rows(counting, added, from, to)
+        })
+    }
+
+    /// The marks of what began from this time on, or in the same slot.
+    fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
         let values = params![
             identity.migration,
             identity.candidate_version,
@@ -364,15 +378,7 @@ impl SqliteReader {
         let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
             Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
         })?;
-        let key = Key {
-            identity: identity.clone(),
-            from,
-            with_details,
-        };
-        let now = Timestamp::now().as_micros();
-        remembered.sums(&key, &Marks(marks), now, |added, from, to| {
-            self.add_rows(counting, added, from, to)
-        })
+        Ok(Marks(marks))
     }
 
     /// Adds the rows of all intervals that begin from one time on and before another one.
