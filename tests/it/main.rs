@@ -82,6 +82,7 @@ mod store_lost;
 mod support;
 mod tap;
 mod terms;
+mod top;
 mod watermarks;
 mod written;
 
