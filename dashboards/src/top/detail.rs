@@ -34,16 +34,16 @@ pub(super) fn names(pane: Pane, seen: &Seen) -> Vec<String> {
 
 /// What is shown of one of them; that it is gone, if it is.
 pub(super) fn lines(opened: &str, pane: Pane, seen: &Seen) -> Vec<Line<'static>> {
-    let found = seen.decided.as_ref().and_then(|decided| match pane {
-        Pane::Routes => route(opened, decided),
-        _ => {
-            let mut entries = entries(decided);
-            let entry = entries.find(|entry| name(entry) == opened)?;
-            Some(match &entry {
-                Entry::Cause(_) => cause(&entry),
-                Entry::Group(found) => group(found, decided),
-            })
+    let found = seen.decided.as_ref().and_then(|decided| {
+        if pane == Pane::Routes {
+            return route(opened, decided);
         }
+        let mut entries = entries(decided);
+        let entry = entries.find(|entry| name(entry) == opened)?;
+        Some(match &entry {
+            Entry::Cause(_) => cause(&entry),
+            Entry::Group(found) => group(found, decided),
+        })
     });
     found.unwrap_or_else(|| {
         vec![
