@@ -296,7 +296,7 @@ mod tests {
             &key,
             &Marks(marks.to_vec()),
             now * SLOT_MICROS,
-            |_, from, to| {
+            |(), from, to| {
                 read.push((of(from), of(to)));
                 Ok::<_, Infallible>(())
             },

@@ -1,11 +1,12 @@
 //! One cause, group or route alone.
 
-use ratatui::text::Line;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
 
 use super::panes::{BOLD, DIM, Pane, entries, left, name, undecided};
 use super::seen::{Seen, clock};
 use crate::view::words::{elapsed, grouped, plural, rate, sentence, shown};
-use crate::view::{Decided, Difference, Entry, Group, Room};
+use crate::view::{Decided, Difference, Entry, Group, Ink, Room, Row, Weight};
 
 /// Groups of a cause that are listed.
 const MAX_MEMBERS: usize = 100;
@@ -33,16 +34,16 @@ pub(super) fn names(pane: Pane, seen: &Seen) -> Vec<String> {
 
 /// What is shown of one of them; that it is gone, if it is.
 pub(super) fn lines(opened: &str, pane: Pane, seen: &Seen) -> Vec<Line<'static>> {
-    let found = seen.decided.as_ref().and_then(|decided| match pane {
-        Pane::Routes => route(opened, decided),
-        _ => {
-            let mut entries = entries(decided);
-            let entry = entries.find(|entry| name(entry) == opened)?;
-            Some(match &entry {
-                Entry::Cause(_) => cause(&entry),
-                Entry::Group(found) => group(found, decided),
-            })
+    let found = seen.decided.as_ref().and_then(|decided| {
+        if pane == Pane::Routes {
+            return route(opened, decided);
         }
+        let mut entries = entries(decided);
+        let entry = entries.find(|entry| name(entry) == opened)?;
+        Some(match &entry {
+            Entry::Cause(_) => cause(&entry),
+            Entry::Group(found) => group(found, decided),
+        })
     });
     found.unwrap_or_else(|| {
         vec![
@@ -167,7 +168,7 @@ fn drawn(difference: &Difference<'_>) -> Vec<Line<'static>> {
     let Some(drawing) = difference.draw(ROOM) else {
         return vec![Line::styled("its example is no longer stored", DIM)];
     };
-    drawing.rows.iter().map(super::draw::row).collect()
+    drawing.rows.iter().map(row).collect()
 }
 
 fn route(opened: &str, decided: &Decided) -> Option<Vec<Line<'static>>> {
@@ -216,4 +217,24 @@ fn route(opened: &str, decided: &Decided) -> Option<Vec<Line<'static>>> {
         )));
     }
     Some(lines)
+}
+
+/// A line of the drawing of two values, with the sign of its side.
+fn row(row: &Row) -> Line<'static> {
+    let plain = match row.ink {
+        Ink::Legacy => Style::new().fg(Color::Red),
+        Ink::Candidate => Style::new().fg(Color::Green),
+        Ink::Place => Style::new().fg(Color::Cyan),
+        Ink::Faint => DIM,
+    };
+    let mut line = Line::from(Span::styled(row.sign, plain));
+    for piece in &row.pieces {
+        let style = match piece.weight {
+            Weight::Plain => plain,
+            Weight::Changed => plain.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            Weight::Remark => DIM,
+        };
+        line.push_span(Span::styled(piece.text.clone(), style));
+    }
+    line
 }

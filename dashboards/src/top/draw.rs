@@ -10,23 +10,22 @@ use ratatui::widgets::{Clear, Paragraph, Widget as _, Wrap};
 use super::panes::{BAD, BOLD, DIM, Pane, lines};
 use super::seen::{Connection, Seen};
 use super::{Screen, detail};
-use crate::view::{Ink, Row, Weight};
 
 /// The keys, for the last line.
 const KEYS: &str = "q quit · j/k select · Enter open · Tab pane · p pause · ? help";
-/// The same in full.
-const HELP: [&str; 11] = [
-    "q, Ctrl-C     quit",
-    "j, k, arrows  select, or scroll what is open",
-    "PgUp, PgDn    by ten lines",
-    "g, G          the first, the last",
-    "Enter         show what is selected, and back",
-    "Esc           back",
-    "Tab           the next pane",
-    "1 to 6        this pane",
-    "p             pause, and go on",
-    "?             this",
-    "any key       closes this",
+/// The same in full: what is pressed, and what it does.
+const HELP: [(&str, &str); 11] = [
+    ("q, Ctrl-C", "quit"),
+    ("j, k, arrows", "select, or scroll what is open"),
+    ("PgUp, PgDn", "by ten lines"),
+    ("g, G", "the first, the last"),
+    ("Enter", "show what is selected, and back"),
+    ("Esc", "back"),
+    ("Tab", "the next pane"),
+    ("1 to 6", "this pane"),
+    ("p", "pause, and go on"),
+    ("?", "this"),
+    ("any key", "closes this"),
 ];
 /// A screen of fewer lines has no line of keys.
 const LEAST_WITH_KEYS: u16 = 8;
@@ -58,7 +57,8 @@ pub fn draw(frame: &mut Frame<'_>, screen: &Screen, seen: &Seen, colors: bool) {
         ..area
     };
     if screen.help {
-        scrolled(HELP.map(Line::raw).into(), 0, body, buffer);
+        let lines = HELP.map(|(keys, does)| Line::raw(format!("{keys:14}{does}")));
+        scrolled(lines.into(), 0, body, buffer);
     } else if let Some(opened) = &screen.opened {
         let shown = detail::lines(opened, screen.pane, seen);
         scrolled(shown, screen.scrolled, body, buffer);
@@ -225,24 +225,4 @@ fn pane_at(screen: &Screen, pane: Pane, lines: &[Line<'static>], area: Rect, buf
         let x = area.x + area.width.saturating_sub(width);
         buffer.set_string(x, area.y, told, DIM);
     }
-}
-
-/// A line of the drawing of two values, with the sign of its side.
-pub(super) fn row(row: &Row) -> Line<'static> {
-    let plain = match row.ink {
-        Ink::Legacy => Style::new().fg(Color::Red),
-        Ink::Candidate => Style::new().fg(Color::Green),
-        Ink::Place => Style::new().fg(Color::Cyan),
-        Ink::Faint => DIM,
-    };
-    let mut line = Line::from(Span::styled(row.sign, plain));
-    for piece in &row.pieces {
-        let style = match piece.weight {
-            Weight::Plain => plain,
-            Weight::Changed => plain.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
-            Weight::Remark => DIM,
-        };
-        line.push_span(Span::styled(piece.text.clone(), style));
-    }
-    line
 }
