@@ -12,6 +12,7 @@ mod known;
 mod record;
 mod replay;
 mod rerun;
+mod top;
 mod unknown;
 mod written;
 
@@ -28,6 +29,7 @@ pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
+pub(crate) use top::TopArgs;
 pub(crate) use unknown::parse;
 pub(crate) use written::{Annotations, WrittenArgs};
 
@@ -149,6 +151,8 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Serve the report page and the API from a store
     Ui(UiArgs),
+    /// Watch a mirror, a sink or a record, live in a terminal
+    Top(TopArgs),
     /// Keep the register of known differences
     #[command(subcommand)]
     Known(KnownCommand),

@@ -17,5 +17,6 @@ pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod selection;
 pub(crate) mod sink;
+pub(crate) mod top;
 pub(crate) mod ui;
 pub(crate) mod written;

@@ -14,6 +14,7 @@ mod recording;
 #[cfg(test)]
 mod reference;
 mod rerun;
+mod top;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Sink(args) => commands::sink::run(&args),
         Command::Schema(command) => commands::schema::run(&command),
         Command::Ui(args) => commands::ui::run(&args),
+        Command::Top(args) => commands::top::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),
         Command::Config(command) => commands::config::run(&command),

@@ -22,14 +22,17 @@ pub(crate) struct Instant {
     fraction: SmallVec<[u8; 16]>,
     /// East of UTC, in seconds; `None` for a naive time.
     offset: Option<i64>,
+    /// What stands behind the offset.
+    place: Place,
 }
 
-/// The offset says how an instant is written, not which one it is.
+/// The offset says how an instant is written, not which one it is. The name of a place says more: whoever adds a month to a time in
+/// Paris has another one than in Algiers.
 impl PartialEq for Instant {
     fn eq(&self, other: &Self) -> bool {
         self.seconds == other.seconds
             && self.fraction == other.fraction
-            && self.offset.is_none() == other.offset.is_none()
+            && self.is_written_as(other)
     }
 }
 
@@ -84,6 +87,7 @@ impl Unix {
             seconds: if negative { -seconds } else { seconds },
             fraction: trimmed(&fraction),
             offset: Some(0),
+            place: Place::default(),
         };
         Some(Self { instant, unit })
     }
@@ -140,7 +144,7 @@ impl Instant {
         let (date, rest) = text.split_at(clock_at);
         let (clock, rest) = rest.split_at_checked(8)?;
         let of_day = clock_seconds(clock)?;
-        let (mut day, mut month, mut year) = (None, None, None);
+        let (mut day, mut month, mut year, mut weekday) = (None, None, None, None);
         let words = date
             .split(|byte| matches!(byte, b' ' | b',' | b'-'))
             .filter(|word| !word.is_empty());
@@ -153,7 +157,8 @@ impl Instant {
                 (_, Some(number)) if month.is_none() => month = Some(number),
                 (1..=2, _) if day.is_none() => day = Some(digits(word)?),
                 (2 | 4, _) if year.is_none() => year = Some(four_digits(word)?),
-                _ if position == 0 && word.iter().all(u8::is_ascii_alphabetic) => {}
+                // Any other word is one that says something: `closed 02 Jan 2020 03:04:05` is no date.
+                _ if position == 0 => weekday = Some(weekday_of(word)?),
                 _ => return None,
             }
         }
@@ -171,15 +176,25 @@ impl Instant {
             .filter(|zone| !zone.is_empty())
             .unwrap_or(zone);
         let days = days_since_epoch(year?, month?, day?)?;
+        // Readers refuse a date that contradicts itself. The first of January 1970 was a Thursday, the fourth day from Monday.
+        if weekday.is_some_and(|weekday| weekday != (days + 3).rem_euclid(7)) {
+            return None;
+        }
         Some(Self::at(days, of_day, &[], zone_offset(zone)?))
     }
 
-    fn at(days: i64, of_day: i64, fraction: &[u8], offset: Option<i64>) -> Self {
+    fn at(days: i64, of_day: i64, fraction: &[u8], (offset, place): Zone) -> Self {
         Self {
             seconds: days * 86_400 + of_day - offset.unwrap_or(0),
             fraction: trimmed(fraction),
             offset,
+            place,
         }
+    }
+
+    /// Whether both are naive or none is, and both name the same place.
+    fn is_written_as(&self, other: &Self) -> bool {
+        self.offset.is_none() == other.offset.is_none() && self.place.agrees(&other.place)
     }
 
     /// A time from the parts that the `time` crate serializes by default: year, day of the year, hour, minute, second,
@@ -210,7 +225,7 @@ impl Instant {
             days,
             of_day,
             format!("{nanos:09}").as_bytes(),
-            Some(offset),
+            (Some(offset), Place::default()),
         ))
     }
 
@@ -221,6 +236,7 @@ impl Instant {
             seconds,
             fraction: trimmed(format!("{nanos:09}").as_bytes()),
             offset: Some(0),
+            place: Place::default(),
         }
     }
 
@@ -234,9 +250,10 @@ impl Instant {
         self.offset
     }
 
-    /// Which of two is later, and by how many nanoseconds; `None` when one of them is naive and the other is not.
+    /// Which of two is later, and by how many nanoseconds; `None` when one of them is naive and the other is not, or when they name
+    /// two places.
     pub(crate) fn compare(&self, other: &Self) -> Option<(Ordering, u128)> {
-        if self.offset.is_none() != other.offset.is_none() {
+        if !self.is_written_as(other) {
             return None;
         }
         let nanoseconds = |instant: &Self| {
@@ -254,7 +271,7 @@ impl Instant {
     pub(crate) fn is_cut_of(&self, other: &Self) -> bool {
         self != other
             && self.seconds == other.seconds
-            && self.offset.is_none() == other.offset.is_none()
+            && self.is_written_as(other)
             && (self.fraction.starts_with(&other.fraction)
                 || other.fraction.starts_with(&self.fraction))
     }
@@ -262,6 +279,7 @@ impl Instant {
     /// Whether two different times have the same date and time of day, with different offsets or none.
     pub(crate) fn has_reading_of(&self, other: &Self) -> bool {
         self != other
+            && self.place.agrees(&other.place)
             && self.fraction == other.fraction
             && self.seconds + self.offset.unwrap_or(0) == other.seconds + other.offset.unwrap_or(0)
     }
@@ -288,9 +306,32 @@ fn clock_seconds(clock: &[u8]) -> Option<i64> {
     (hour < 24 && minute < 60 && second < 60).then_some(hour * 3_600 + minute * 60 + second)
 }
 
-/// What follows the time of day: an offset in seconds, or `Some(None)` if nothing does.
-#[expect(clippy::option_option, reason = "not readable, naive, or an offset")]
-fn zone_offset(zone: &[u8]) -> Option<Option<i64>> {
+/// What stands behind the offset of a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Nothing that the offset does not say.
+    #[default]
+    None,
+    /// The short name or the comment of whoever wrote it (`CET`, `(Central European Standard Time)`): it may be left out.
+    Remark(SmallVec<[u8; 16]>),
+    /// The name of a zone or of a calendar (RFC 9557, Java): from it, times that are not written follow.
+    Named(SmallVec<[u8; 16]>),
+}
+
+impl Place {
+    fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::Remark(_)) | (Self::Remark(_), Self::None) => true,
+            _ => self == other,
+        }
+    }
+}
+
+/// An offset in seconds, or none, and what stands behind it.
+type Zone = (Option<i64>, Place);
+
+/// What follows the time of day; `None` if it cannot be read.
+fn zone_offset(zone: &[u8]) -> Option<Zone> {
     let zone = zone
         .strip_prefix(b" ")
         .filter(|rest| !rest.is_empty())
@@ -301,7 +342,7 @@ fn zone_offset(zone: &[u8]) -> Option<Option<i64>> {
         _ => zone,
     };
     let (offset, name) = match zone {
-        [] => return Some(None),
+        [] => return Some((None, Place::None)),
         [b'Z' | b'z', name @ ..]
         | [b'U', b'T', b'C', name @ ..]
         | [b'G', b'M', b'T', name @ ..] => (0, name),
@@ -319,16 +360,39 @@ fn zone_offset(zone: &[u8]) -> Option<Option<i64>> {
         }
         _ => return None,
     };
-    // The offset decides; a zone name after it only tells where it comes from.
-    let named = match name {
-        [] => true,
-        [b'[', inside @ .., b']'] | [b' ', b'(', inside @ .., b')'] => !inside.is_empty(),
-        [b' ', abbreviation @ ..] => {
-            (1..=5).contains(&abbreviation.len()) && abbreviation.iter().all(u8::is_ascii_uppercase)
+    // The offset says when it is, and a name behind it where.
+    let says_no_more = offset == 0 && matches!(name, b"[UTC]" | b"[Etc/UTC]" | b"[GMT]" | b"[Z]");
+    let place = match name {
+        [] => Place::None,
+        _ if says_no_more => Place::None,
+        [b'[', inside @ .., b']'] if !inside.is_empty() => Place::Named(name.into()),
+        [b' ', b'(', inside @ .., b')'] if !inside.is_empty() => Place::Remark(inside.into()),
+        [b' ', short @ ..]
+            if (1..=5).contains(&short.len()) && short.iter().all(u8::is_ascii_uppercase) =>
+        {
+            Place::Remark(short.into())
         }
-        _ => false,
+        _ => return None,
     };
-    named.then_some(Some(offset))
+    Some((Some(offset), place))
+}
+
+/// The day of the week, from 0 for Monday, by its short or its whole name.
+fn weekday_of(word: &[u8]) -> Option<i64> {
+    const DAYS: [&str; 7] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
+    let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+    (0..)
+        .zip(DAYS)
+        .find(|(_, day)| is(day) || is(day.split_at(3).0))
+        .map(|(number, _)| number)
 }
 
 /// A year of four digits, or of two as RFC 6265 §5.1.1 reads them.

@@ -84,6 +84,7 @@ export function dress(main) {
     button.type = "button";
     button.className = "copy";
     button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy ${text.textContent.trim().slice(0, 60)}`);
     button.dataset.copies = text.dataset.copy || "";
     text.after(button);
   }

@@ -5,6 +5,7 @@
 //! escapes first, because HTML escaping does not show them. No script is needed: those in assets make a page live, and give it keys.
 
 mod chart;
+mod exchange;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
@@ -17,7 +18,7 @@ use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditPage, AuditSo
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::field_share::FieldShare;
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, RecordedMessage};
 use parity_schemas::tally::Counts;
 use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
@@ -26,21 +27,27 @@ use parity_sink::read::FoundTerms;
 use rust_embed::RustEmbed;
 use uuid::Uuid;
 
+use crate::links::escaped;
 use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
 };
+use chart::Sparkline;
+pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use screens::{
-    GroupFound, causes, group, groups, health, history, noise, overview, routes, rules,
+    GroupFound, causes, causes_names, group, groups, health, history, noise, overview, routes,
+    rules,
 };
-use shell::{Shell, escaped};
+use shell::Shell;
 
 use crate::view::{
-    CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, Headline,
-    MismatchView, ReportView, Room, Status, Tone, Weight, extent, not_compared,
+    CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,
+    Headline, MismatchView, ReportView, Room, Status, Tone, Weight, Which, not_compared,
 };
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
 const CELL_CHARS: usize = 160;
+/// Bytes of a recorded body that stand open on its page: some screens. More can be unfolded.
+const MAX_OPEN: usize = 4 << 10;
 /// Places named for each reason why something counts as equal.
 const MAX_PLACES: usize = 20;
 /// What is shown of two values on the page of a mismatch: all of them.
@@ -64,6 +71,7 @@ struct ReportPage<'a> {
     headline: Headline,
     clients: ClientsView<'a>,
     examples: Examples,
+    times: Option<&'a GroupTimes>,
 }
 
 /// The same as a file that stands alone.
@@ -76,6 +84,7 @@ struct ReportFile<'a> {
     decision: DecisionView<'a>,
     mismatches: &'a [Mismatch],
     examples: Examples,
+    times: Option<&'a GroupTimes>,
     layout: Layout,
     /// It is ours, and the only text that is not escaped.
     style: &'a str,
@@ -117,6 +126,20 @@ impl Examples {
 )]
 fn count(number: &u64) -> String {
     grouped(*number)
+}
+
+/// A size in a cell.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "askama passes fields by reference"
+)]
+fn number(number: &usize) -> String {
+    grouped(*number as u64)
+}
+
+/// How often a cause or a group was found over time.
+fn spark(times: &GroupTimes, entry: &Entry<'_>) -> Sparkline {
+    Sparkline::of(&times.bars(&entry.names()), entry.counted())
 }
 
 /// How many targets, in a cell.
@@ -204,25 +227,25 @@ fn lines(text: &str) -> String {
     text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
-#[derive(Template)]
-#[template(path = "mismatch.html")]
-struct MismatchPage<'a> {
-    shell: &'a Shell,
-    mismatch: &'a Mismatch,
-    view: MismatchView<'a>,
-    /// The group from which somebody came to it.
-    group: Option<&'a str>,
-    layout: Layout,
-    /// Whether its request can be run again here.
-    reruns: bool,
-}
-
 /// How two bodies are laid out.
 struct Layout {
     /// Beside each other, or one under the other.
     is_split: bool,
     /// The address of the same in the other way; `None` in a file, which has no other page.
     other: Option<String>,
+}
+
+impl Layout {
+    /// Where the stored body of a message is; `None` in a file, and where none is stored.
+    fn download(
+        &self,
+        mismatch: &Mismatch,
+        which: Which,
+        message: &RecordedMessage,
+    ) -> Option<String> {
+        let is_there = self.other.is_some() && !message.body.is_empty();
+        is_there.then(|| format!("/mismatches/{}/bodies/{}", mismatch.id, which.word()))
+    }
 }
 
 #[derive(Template)]
@@ -286,7 +309,7 @@ fn applies(rule: &RuleText) -> String {
 
 /// The path of the page of a group.
 fn group_path(fingerprint: &str) -> String {
-    format!("/groups/{}", shell::escaped(fingerprint))
+    format!("/groups/{}", escaped(fingerprint))
 }
 
 #[derive(Template)]
@@ -309,6 +332,7 @@ pub(crate) fn report(shell: &Shell, decided: &Decided) -> askama::Result<String>
         view,
         clients,
         examples: Examples::Served,
+        times: None,
     }
     .render()
 }
@@ -328,37 +352,12 @@ pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String
         },
         mismatches,
         examples: Examples::Below(mismatches.iter().map(|mismatch| mismatch.id).collect()),
+        times: None,
         layout: Layout {
             is_split: false,
             other: None,
         },
         style: &String::from_utf8_lossy(&style),
-    }
-    .render()
-}
-
-/// One mismatch.
-pub(crate) fn mismatch(
-    shell: &Shell,
-    mismatch: &Mismatch,
-    group: Option<&str>,
-    is_split: bool,
-    reruns: bool,
-) -> askama::Result<String> {
-    let view = MismatchView { mismatch };
-    let path = format!("/mismatches/{}", mismatch.id);
-    let split = if is_split { "" } else { "true" };
-    let more = [("group", group.unwrap_or_default()), ("split", split)];
-    MismatchPage {
-        layout: Layout {
-            is_split,
-            other: Some(shell.scope.with(&path, &more)),
-        },
-        shell,
-        mismatch,
-        view,
-        group,
-        reruns,
     }
     .render()
 }

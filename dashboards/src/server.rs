@@ -8,6 +8,7 @@ mod answer;
 mod api;
 pub mod audit;
 mod connections;
+mod downloads;
 mod events;
 mod gate;
 mod guard;
@@ -52,6 +53,8 @@ pub async fn serve(
     connections: usize,
     shutdown: impl Future<Output = ()>,
 ) {
+    // Each page reads the counts of the same record.
+    site.store = site.store.remembering();
     let series = gate::Series::of(&site);
     if let Some(series) = &series {
         site.registry.register_collector(Box::new(series.clone()));
@@ -89,10 +92,12 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/rules", get(html::rules))
         .route("/health", get(html::health))
         .route("/mismatches/{id}", get(html::mismatch))
+        .route("/mismatches/{id}/bodies/{which}", get(downloads::body))
         .route("/mismatches/{id}/rerun", post(rerun::page))
         .route("/audit", get(html::changes))
         .route("/decisions", get(html::decisions))
         .route("/decisions/{id}", get(html::decision))
+        .route("/decisions/{id}/export", get(downloads::decision))
         .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))
         .merge(api::api().into_router())

@@ -11,6 +11,7 @@ mod bodies;
 mod browse;
 mod cases;
 mod completeness;
+mod curl;
 mod decided;
 mod decision;
 pub mod diff;
@@ -41,16 +42,19 @@ pub(crate) mod words;
 use parity_schemas::evidence::Outcome;
 use parity_sink::{Reader, StoreConfig, StoreError};
 
-pub(crate) use browse::{Browsed, BrowsedGroup, Browsing};
+pub(crate) use browse::{Browsed, BrowsedGroup, Browsing, left_out};
 pub(crate) use cases::{Case, CaseState, Cases};
 pub(crate) use completeness::Completeness;
+pub(crate) use curl::Curl;
 pub use decided::{Absent, Decided, decided, reported};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
 pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
-pub(crate) use history::{ChartView, sentences as history_sentences};
+pub(crate) use history::{
+    ChartView, DAY_MICROS, GroupTimes, SeenAt, sentences as history_sentences,
+};
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};
 pub(crate) use known::KnownView;
@@ -58,7 +62,7 @@ pub use known::{Adoptable, about as about_known, adoptable, known_list, rate_of,
 pub use listed::{audit_page, decision_page, place};
 pub(crate) use listing::LeftOut;
 pub use listing::Listing;
-pub(crate) use mismatch::MismatchView;
+pub(crate) use mismatch::{MismatchView, Which};
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
 pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,

@@ -256,6 +256,11 @@ pub enum Omitted {
         /// Its least size in bytes, by its `Content-Length` or as received so far.
         at_least: u64,
     },
+    /// There was no room for it among the bytes that may be held for shadows.
+    NoRoom {
+        /// Its least size in bytes, as received so far.
+        at_least: u64,
+    },
     /// It was received in full and then dropped, because the other side's body cannot be kept.
     LetGo {
         /// Its length.

@@ -63,6 +63,8 @@ vocabulary! {
         CandidateWorkBudget = "candidate_work_budget" => "the candidate's answer takes more work to compare than one like the legacy's; counts against it",
         /// The legacy's answer, or both, is over the body limit, as sent or once decompressed.
         ResponseTooLarge = "response_too_large" => "the legacy's answer, or both, is over limits.body, as sent or decompressed",
+        /// The candidate's answer did not fit into the byte budget. What it is may be the cause, so as many as these may differ.
+        NoRoom = "no_room" => "the candidate's answer did not fit into limits.shadow_bytes beside the others; its status and headers are the same",
         /// The legacy's answer, or both, is without an end, such as server-sent events.
         Stream = "stream" => "the legacy's answer, or both, has no end",
         /// The legacy's answer, or both, has a content encoding that we cannot undo.
@@ -143,6 +145,7 @@ impl Reason {
             Self::RequestTooLarge
                 | Self::InFlightCap
                 | Self::ByteBudget
+                | Self::NoRoom
                 | Self::BreakerOpen
                 | Self::QueueFull
                 | Self::InternalPanic
@@ -156,7 +159,11 @@ impl Reason {
         self.is_candidate_failure()
             || matches!(
                 self,
-                Self::InFlightCap | Self::ByteBudget | Self::BreakerOpen | Self::Shutdown
+                Self::InFlightCap
+                    | Self::ByteBudget
+                    | Self::NoRoom
+                    | Self::BreakerOpen
+                    | Self::Shutdown
             )
     }
 

@@ -20,6 +20,7 @@ const FILES: &[(u32, &str)] = &[
     (0, include_str!("../sqlite/0009_decisions_order.sql")),
     (3, include_str!("../sqlite/0010_counted.sql")),
     (4, include_str!("../sqlite/0011_audit.sql")),
+    (4, include_str!("../sqlite/0012_marks.sql")),
 ];
 
 /// The version that this program reads and writes.

@@ -4,11 +4,15 @@
 //! space. Each of these can hide or forge a difference. Every output of captured text goes through here; HTML escaping
 //! is applied in addition.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// What stands before the bracket of a command to a CI runner: GitHub and Azure carry out `##[…]` and `##vso[…]` wherever in a line
 /// of a job's log they find them.
 const COMMANDS: [&str; 2] = ["##", "##vso"];
+
+/// How the number of a character begins.
+const ESCAPE: &str = "\\u{";
 
 /// `text` with control and invisible characters written as `\u{…}`, and the bracket of a command to a CI runner, too.
 pub fn visible(text: &str) -> String {
@@ -42,6 +46,33 @@ pub fn visible_value(value: &str, limit: usize) -> String {
         .map(|line| line.trim_matches([' ', '\t']))
         .collect();
     visible_up_to(&lines.join(" "), limit)
+}
+
+/// What [`visible`] made this text of, for what somebody copied from a page, or a form of a page sends back.
+pub fn meant(text: &str) -> Cow<'_, str> {
+    if !text.contains(ESCAPE) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(ESCAPE) {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let behind = escape.strip_prefix(ESCAPE).unwrap_or_default();
+        let found = behind.split_once('}').and_then(|(digits, behind)| {
+            let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+            (is_hidden(character) || character == '[').then_some((character, behind))
+        });
+        if let Some((character, behind)) = found {
+            out.push(character);
+            rest = behind;
+        } else {
+            out.push_str(ESCAPE);
+            rest = behind;
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// Whether a character is executed rather than shown, or invisible: controls (also C1 and line breaks), directional
@@ -82,6 +113,29 @@ mod tests {
             visible("a ##[error] ##vso[task] #[x] ##"),
             "a ##\\u{5b}error] ##vso\\u{5b}task] #[x] ##"
         );
+    }
+
+    #[test]
+    fn what_was_made_visible_is_read_as_what_it_was() {
+        for text in [
+            "a\u{1b}[31m\r\nb\u{202e}c\0\u{85}",
+            "##[error]",
+            "é \u{e0001}",
+            "",
+        ] {
+            assert_eq!(meant(&visible(text)), text);
+        }
+        // A text that only looks like it stays as it is.
+        for text in [
+            "\\u{61}",
+            "\\u{",
+            "\\u{zz}",
+            "\\u{202e",
+            "\\u{110000}",
+            "\\u{}",
+        ] {
+            assert_eq!(meant(text), text);
+        }
     }
 
     #[test]

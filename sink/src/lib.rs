@@ -14,6 +14,7 @@ mod consume;
 mod error;
 mod kafka;
 pub mod read;
+mod remembered;
 mod retention;
 mod runtime;
 mod sqlite;

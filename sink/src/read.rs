@@ -16,6 +16,7 @@ mod hints;
 pub mod history;
 mod in_force;
 mod mark;
+mod neighbours;
 mod others;
 mod recent;
 mod sets;
@@ -44,9 +45,14 @@ pub use self::decisions::{
 };
 pub use self::mark::Mark;
 
+pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
+
+pub(crate) use self::assemble::Added;
+
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
 use self::history::HistoryFilter;
+use self::neighbours::{Beside, Side};
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -121,6 +127,12 @@ pub struct MismatchFilter {
     pub fingerprint: Option<String>,
     /// Only of this class.
     pub class: Option<MismatchClass>,
+    /// Only of this version of the candidate.
+    pub candidate_version: Option<String>,
+    /// Only of requests that were received at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only of requests that were received before this time.
+    pub until: Option<Timestamp>,
     /// Only those after this one, for paging: time and id of the last mismatch of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }
@@ -191,6 +203,12 @@ trait RecordReader: Send {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError>;
+    fn beside(
+        &self,
+        filter: &MismatchFilter,
+        of: (Timestamp, Uuid),
+        side: Side,
+    ) -> Result<Beside, StoreError>;
     fn list_answered(
         &self,
         filter: &AnsweredFilter,
@@ -210,7 +228,9 @@ impl Reader {
             }
         };
         let store: Box<dyn RecordReader> = match &config.url {
-            StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
+            StoreUrl::Sqlite(path) => {
+                Box::new(SqliteReader::open(path, config.remembered().cloned())?)
+            }
             StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(config)?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };
@@ -336,6 +356,19 @@ impl Reader {
     ) -> Result<Vec<Mismatch>, StoreError> {
         // One more than the most, so that a caller can see whether there is a next page.
         self.store.mismatches(filter, limit.min(MAX_MISMATCHES + 1))
+    }
+
+    /// Where a mismatch stands among those that are selected, the newest first; where a page begins does not matter.
+    pub fn neighbours(
+        &self,
+        filter: &MismatchFilter,
+        of: (Timestamp, Uuid),
+    ) -> Result<Neighbours, StoreError> {
+        let beside = |side| self.store.beside(filter, of, side);
+        Ok(Neighbours::between(
+            &beside(Side::Newer)?,
+            &beside(Side::Older)?,
+        ))
     }
 
     /// Up to `each` mismatches of each of these groups whose answers are stored, spread over all that have them.

@@ -125,12 +125,16 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// The table by which a reader knows what has changed.
+const MARKS: &str = "slot_marks";
+
 /// Whether a table of the record is missing.
 fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
     let mut find = connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
-    for record in RecordType::ALL {
-        if !find.exists([record.table()])? {
+    let tables = RecordType::ALL.map(RecordType::table);
+    for table in tables.into_iter().chain([MARKS]) {
+        if !find.exists([table])? {
             return Ok(true);
         }
     }
@@ -162,6 +166,8 @@ fn restore(connection: &mut Connection) -> rusqlite::Result<()> {
             transaction.execute_batch(&sql)?;
         }
     }
+    // Rows that went with their table were marked by nobody.
+    transaction.execute_batch("UPDATE slot_marks SET mark = random()")?;
     transaction.commit()
 }
 

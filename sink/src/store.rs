@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::remembered::Remembered;
 use crate::url::StoreUrl;
 
 /// Where a record is stored, and how to connect to it. Cheap to clone.
@@ -16,6 +17,24 @@ pub struct StoreConfig {
     pub kafka: KafkaAccess,
     /// Where records wait until a Kafka broker has acknowledged them.
     pub spool: SpoolConfig,
+    /// What is remembered of it between two reads; `None` for whoever reads it once.
+    remembered: Option<Remembered>,
+}
+
+impl StoreConfig {
+    /// The same store for a process that reads it again and again: it remembers what it has added up, and reads only what
+    /// came since or has changed. What is read is the same.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        Self {
+            remembered: Some(Remembered::default()),
+            ..self
+        }
+    }
+
+    pub(crate) fn remembered(&self) -> Option<&Remembered> {
+        self.remembered.as_ref()
+    }
 }
 
 impl From<StoreUrl> for StoreConfig {
@@ -25,6 +44,7 @@ impl From<StoreUrl> for StoreConfig {
             clickhouse: ClickHouseAccess::default(),
             kafka: KafkaAccess::default(),
             spool: SpoolConfig::default(),
+            remembered: None,
         }
     }
 }

@@ -97,6 +97,7 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
     let mirrors = !sinks || upstreams || layers.has_entries();
     let mut warnings = layers.broad_rules();
     warnings.extend(layers.ends_soon(Timestamp::now()));
+    warnings.extend(layers.tight_budget());
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {

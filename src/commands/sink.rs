@@ -49,6 +49,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
                 Arc::new(move || Arc::clone(&known))
             },
             dated: settings.dated,
+            links: settings.admin.links,
         },
         CONNECTIONS,
     )?;

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
             settings.store,
             settings.migration,
             (settings.known, settings.dated),
-            admin.access,
+            (admin.access, admin.links),
             reruns,
         ),
         server::CONNECTIONS,

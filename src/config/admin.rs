@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use parity_dashboards::links::Links;
 use parity_dashboards::server::{Access, TlsAcceptor};
 use parity_mirror::{ServerTls, TlsError};
 
 use super::Layers;
 use super::problem::{Origin, Problem};
-use super::settings::{One, Setting, mirror, sink};
+use super::settings::{One, Setting, links, mirror, sink};
 
 /// Shorter admin tokens can be guessed over the network.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -24,6 +25,8 @@ pub(crate) struct AdminSettings {
     pub(crate) access: Access,
     /// With which certificate it is encrypted; `None` if it is not.
     pub(crate) tls: Option<TlsAcceptor>,
+    /// Where its pages lead to elsewhere.
+    pub(crate) links: Links,
 }
 
 /// The settings of one admin port.
@@ -71,6 +74,7 @@ impl Layers {
         let address = self.get(port.address);
         let access = self.access(port);
         let tls = self.admin_tls(port);
+        let links = self.links();
         let address = address?;
         if !address.ip().is_loopback() && !self.is_given(port.token_file) {
             let origin = self.origin(port.address);
@@ -89,7 +93,17 @@ impl Layers {
             address,
             access: access?,
             tls: tls?,
+            links,
         })
+    }
+
+    /// Where pages lead to elsewhere.
+    fn links(&mut self) -> Links {
+        Links {
+            grafana: self.get(&links::GRAFANA),
+            trace: self.get(&links::TRACE),
+            logs: self.get(&links::LOGS),
+        }
     }
 
     /// Who may look and who may change something.
@@ -130,6 +144,7 @@ impl Layers {
     }
 
     /// The certificate of the port, if it has one.
+    #[expect(clippy::option_option, reason = "wrong, none, or one")]
     fn admin_tls(&mut self, port: &AdminPort) -> Option<Option<TlsAcceptor>> {
         let (certificate, key) = (port.certificate_file, port.key_file);
         let Some(files) = self.server_tls(certificate, key)? else {
@@ -153,6 +168,7 @@ impl Layers {
     }
 
     /// Two files that belong together: a certificate and its key; `None` if one of them is missing or cannot be read.
+    #[expect(clippy::option_option, reason = "wrong, none, or one")]
     pub(super) fn server_tls(
         &mut self,
         certificate: &'static One<PathBuf>,

@@ -11,6 +11,9 @@ use super::settings::{One, Side, candidate, forwarding, legacy, limits, mirror};
 use super::value::services;
 use super::{Layers, MAX_FILE_BYTES};
 
+/// Bodies of one exchange: of the request and of both answers.
+const BODIES_HELD: u64 = 3;
+
 impl Layers {
     /// The policy of `mirror`; `None` if something is wrong, which is then reported.
     pub(super) fn policy(&mut self) -> Option<Policy> {
@@ -118,6 +121,29 @@ impl Layers {
             forwarded: forwarded?,
             via,
             trusted: listed.then(|| networks.into()),
+        })
+    }
+
+    /// A byte budget that a single exchange may fill: what of it does not fit is not compared.
+    pub(crate) fn tight_budget(&self) -> Option<Problem> {
+        let mut read = self.clone();
+        let (held, body) = (read.get(&limits::SHADOW_BYTES)?, read.get(&limits::BODY)?);
+        (held < BODIES_HELD * body).then(|| {
+            let message = format!(
+                "{} of {held} bytes cannot hold the request and the two answers of one exchange, each of up to {body} bytes ({})",
+                limits::SHADOW_BYTES.key,
+                limits::BODY.key
+            );
+            let which = if self.is_given(&limits::SHADOW_BYTES) {
+                &limits::SHADOW_BYTES
+            } else {
+                &limits::BODY
+            };
+            Problem::new(self.origin(which), message).hint(format!(
+                "a large answer of the candidate is then not compared, and the gate stays undecided where such are many; set {} to {} at least",
+                limits::SHADOW_BYTES.key,
+                BODIES_HELD * body
+            ))
         })
     }
 

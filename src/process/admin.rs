@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use parity_dashboards::links::Links;
 use parity_dashboards::server::audit::Auditor;
 use parity_dashboards::server::{self, Access, Process, Reruns, Site, TlsAcceptor};
 use parity_schemas::audit::Audit;
@@ -160,7 +161,7 @@ pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
     (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
-    access: Access,
+    (access, links): (Access, Links),
     reruns: Option<Reruns>,
 ) -> Site {
     let mut registry = Registry::default();
@@ -178,5 +179,6 @@ pub(crate) fn reading_site(
         reruns,
         known: Arc::new(move || Arc::clone(&known)),
         dated,
+        links,
     }
 }

@@ -138,6 +138,7 @@ impl Instance {
                 Arc::new(move || Arc::clone(&handle.known()))
             },
             dated: Arc::default(),
+            links: settings.admin.links.clone(),
         };
         let admin = AdminPort::start(listener, settings.admin.tls.clone(), site, shares.admin)?;
         let (stop, stopped) = watch::channel(false);

@@ -4,7 +4,7 @@ import { open } from "./visitor.mjs";
 
 async function pictures_are_taken(visitor, { plain, pictures }) {
   for (const colorScheme of ["light", "dark"]) {
-    const page = await visitor.page({ colorScheme, viewport: { width: 1280, height: 860 } });
+    const page = await visitor.page({ colorScheme, viewport: { width: 1120, height: 760 } });
     await open(page, plain);
     const follow = async (row) => {
       const rows = page.locator("main tbody tr:has(a[href^='/'])");

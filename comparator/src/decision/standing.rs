@@ -213,8 +213,8 @@ pub fn only_left_out(evidence: &EvidenceSummary) -> Option<String> {
 }
 
 /// Why a route that is within the allowed rate would exceed it if all requests of unknown result differed: those
-/// without an outcome, which may be of any route, and those for which the candidate was not asked because it had failed
-/// so often.
+/// without an outcome, which may be of any route, those for which the candidate was not asked because it had failed
+/// so often, and those of which its answer may be too large because it is wrong.
 pub(super) fn unknown(
     name: &str,
     route: &RouteDecision,
@@ -223,9 +223,10 @@ pub(super) fn unknown(
     thresholds: &Thresholds,
 ) -> Option<String> {
     let under_way = standing.under_way();
-    let breaker_open = Reason::BreakerOpen;
-    let not_asked = counts.not_compared.get(&breaker_open).copied().unwrap_or(0);
-    let unknown = under_way + not_asked;
+    let (breaker_open, no_room) = (Reason::BreakerOpen, Reason::NoRoom);
+    let of = |reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
+    let (not_asked, not_held) = (of(breaker_open), of(no_room));
+    let unknown = under_way + not_asked + not_held;
     if unknown == 0 {
         return None;
     }
@@ -245,6 +246,12 @@ pub(super) fn unknown(
             what.push(format!(
                 "for {} the candidate was not asked, because it had failed so often (`{breaker_open}`)",
                 number(not_asked)
+            ));
+        }
+        if not_held > 0 {
+            what.push(format!(
+                "{} answers of the candidate did not fit into limits.shadow_bytes, so their bodies were not compared (`{no_room}`)",
+                number(not_held)
             ));
         }
         format!(

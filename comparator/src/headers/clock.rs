@@ -23,6 +23,10 @@ pub(super) fn agree(legacy: &FieldLines, candidate: &FieldLines, apart: Option<D
     else {
         return true;
     };
+    // Of two dates a client may read either.
+    if legacy.get_all(&DATE).count() != candidate.get_all(&DATE).count() {
+        return false;
+    }
     match (written(legacy), written(candidate)) {
         (Some(one), Some(two)) => one.abs_diff(two) <= (apart + CLOCK_SLACK).as_secs(),
         (None, None) => true,
@@ -75,6 +79,10 @@ mod tests {
         }
         let none = FieldLines::default();
         assert!(agree(&noon, &none, Some(Duration::ZERO)));
+        let twice: FieldLines = [(DATE, NOON), (DATE, "Thu, 01 Jan 1970 00:00:00 GMT")]
+            .into_iter()
+            .collect();
+        assert!(!agree(&noon, &twice, Some(Duration::ZERO)));
         let (one, two) = (at("a", None), at("b", None));
         assert!(agree(&one, &two, Some(Duration::ZERO)));
     }

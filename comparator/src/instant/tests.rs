@@ -19,7 +19,7 @@ fn spellings_of_one_instant_are_equal() {
         "2020-01-02 03:04:05.12 UTC",
         "2020-01-02 03:04:05.12 +0000 UTC",
         "2020-01-02 04:04:05.12 +0100 CET",
-        "2020-01-02T04:04:05.120+01:00[Europe/Berlin]",
+        "2020-01-02T03:04:05.12Z[UTC]",
     ] {
         assert_eq!(base, at(same), "{same}");
     }
@@ -72,6 +72,59 @@ fn dates_in_words_are_the_same_instants() {
     assert!(naive != base && naive == at("2020-01-02T03:04:05"));
     assert_eq!(base.seconds_since(&at("2020-01-02T03:03:05Z")), Some(60));
     assert_eq!(base.seconds_since(&naive), None);
+}
+
+#[test]
+fn a_word_that_is_no_day_of_the_week_or_another_one_makes_no_date() {
+    for text in [
+        "closed 02 Jan 2020 03:04:05 GMT",
+        "opened, 02 Jan 2020 03:04:05 GMT",
+        "January 02 Jan 2020 03:04:05",
+        "Thx, 02 Jan 2020 03:04:05 GMT",
+        "Thurs, 02 Jan 2020 03:04:05 GMT",
+        // It was a Thursday.
+        "Fri, 02 Jan 2020 03:04:05 GMT",
+        "Wednesday, 02-Jan-20 03:04:05 GMT",
+        "Wed Jan  2 03:04:05 2020",
+        // In its own offset it is a Friday.
+        "Thu, 03 Jan 2020 00:04:05 +0100",
+    ] {
+        assert!(Instant::parse(text.as_bytes()).is_none(), "{text}");
+    }
+    for (text, same) in [
+        ("Fri, 03 Jan 2020 00:04:05 +0100", "2020-01-02T23:04:05Z"),
+        ("Mon, 29 Feb 2016 00:00:00 GMT", "2016-02-29T00:00:00Z"),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37Z"),
+        ("WED, 31 Dec 1969 23:59:59 GMT", "1969-12-31T23:59:59Z"),
+    ] {
+        assert_eq!(at(text), at(same), "{text}");
+    }
+}
+
+#[test]
+fn the_name_of_another_place_is_another_time() {
+    let paris = at("2026-03-01T10:00:00+01:00[Europe/Paris]");
+    assert_eq!(paris, at("2026-03-01T10:00:00.0+01:00[Europe/Paris]"));
+    for other in [
+        "2026-03-01T10:00:00+01:00[Africa/Algiers]",
+        "2026-03-01T10:00:00+01:00[u-ca=hebrew]",
+        "2026-03-01T10:00:00+01:00",
+        "2026-03-01T09:00:00Z[UTC]",
+        "2026-03-01 10:00:00 +0100 CET",
+    ] {
+        let other = at(other);
+        assert!(paris != other && other != paris, "{other:?}");
+        assert_eq!(paris.compare(&other), None, "{other:?}");
+        assert!(!paris.has_reading_of(&other) && !paris.is_cut_of(&other));
+    }
+    // A remark may be left out, and is no other one.
+    let remark = at("2026-03-01 10:00:00 +0100 CET");
+    assert_eq!(remark, at("2026-03-01T10:00:00+01:00"));
+    assert_ne!(remark, at("2026-03-01 10:00:00 +0100 WAT"));
+    assert_ne!(
+        at("Sun Mar 01 2026 10:00:00 GMT+0100 (CET)"),
+        at("Sun Mar 01 2026 10:00:00 GMT+0100 (failed)")
+    );
 }
 
 #[test]

@@ -57,7 +57,11 @@ impl Redactor {
             body: text.get(..end).unwrap_or(text).to_owned(),
             body_bytes: match body.omission() {
                 None => body.len() as u64,
-                Some(Omitted::TooLarge { at_least: bytes } | Omitted::LetGo { bytes }) => bytes,
+                Some(
+                    Omitted::TooLarge { at_least: bytes }
+                    | Omitted::NoRoom { at_least: bytes }
+                    | Omitted::LetGo { bytes },
+                ) => bytes,
                 Some(Omitted::Stream) => 0,
             },
             body_cut: end < text.len() || body.omission().is_some(),

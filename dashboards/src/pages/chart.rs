@@ -87,6 +87,14 @@ impl<'a> Chart<'a> {
         })
     }
 
+    /// Of one group of differences.
+    pub(super) fn of_group(history: &'a History) -> Option<Self> {
+        Some(Self {
+            view: ChartView::of_group(history)?,
+            told: Vec::new(),
+        })
+    }
+
     #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
     pub(super) fn size(&self) -> String {
         format!("0 0 {WIDTH} {HEIGHT}")

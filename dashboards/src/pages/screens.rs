@@ -8,28 +8,35 @@ use parity_schemas::browse::{Order, Tab};
 use parity_schemas::evidence::{Outcome, RouteDecision};
 use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
-use parity_schemas::suggested::{Effect, SuggestedRule};
+use parity_schemas::suggested::{Effect, Suggestions};
+use parity_schemas::tally::INTERVAL_MICROS;
+use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use parity_schemas::watermark::InstanceWatermark;
 use uuid::Uuid;
 
-use super::chart::Chart;
+use super::chart::{Chart, Sparkline};
 use super::shell::{Screen, Shell};
 use super::{
     Examples, ROOM, count, fields_compared, group_path, latency, lines, moment,
-    most_frequent_share, percent, second, side, target_count,
+    most_frequent_share, number, percent, second, side, spark, target_count,
 };
-use crate::view::words::{grouped, plural, version};
+use crate::links::{Elsewhere, Known};
+use crate::view::words::{grouped, plural, sentence, version};
 use crate::view::{
-    Browsed, BrowsedGroup, Browsing, CauseName, ClientsView, Decided, DecisionView, Entry, Group,
-    Headline, LeftOut, MismatchView, ReportView, SinkStatus, Tone, Weight, extent,
-    history_sentences, not_compared,
+    Browsed, BrowsedGroup, Browsing, CauseName, ClientsView, DAY_MICROS, Decided, DecisionView,
+    Differing, Entry, Group, GroupTimes, Headline, LeftOut, MismatchView, ReportView, SeenAt,
+    SinkStatus, Tone, Weight, adoptable, history_sentences, left_out, not_compared,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
 const MAX_REASONS: usize = 4;
 /// Causes and groups on the overview.
 const MAX_TOP: usize = 5;
+/// Causes and groups on the screen of causes; the list of groups has all of them.
+const MAX_ENTRIES: usize = 100;
+/// Groups that are listed with their cause on a screen.
+const MAX_MEMBERS: usize = 50;
 /// Undecided routes that are named on the overview, those with the most traffic first.
 const MAX_UNDECIDED: usize = 10;
 
@@ -43,15 +50,6 @@ impl Reasons {
     fn more(&self) -> String {
         plural(self.rest.len() as u64, "more reason", "more reasons")
     }
-}
-
-/// A number in a cell.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn number(number: &usize) -> String {
-    grouped(*number as u64)
 }
 
 /// The first of a list, and how long all of it is, in words.
@@ -99,6 +97,8 @@ struct OverviewPage<'a> {
     routes: RoutesTold<'a>,
     chart: Option<Chart<'a>>,
     examples: Examples,
+    elsewhere: Vec<Elsewhere>,
+    times: Option<&'a GroupTimes>,
 }
 
 /// The overview: are users hurt, does parity hold, can this be trusted, what is gravest.
@@ -111,12 +111,15 @@ pub(crate) fn overview(
     let mut first = view.decision.reasons.clone();
     first.extend(view.not_counted(&view.decision.reasons));
     let rest = first.split_off(first.len().min(MAX_REASONS));
-    let differing = view.differing();
-    let mut entries = differing.entries;
-    let extent = extent(&entries);
-    entries.truncate(MAX_TOP);
+    let differing = view.differing().first(MAX_TOP, MAX_MEMBERS);
+    let (entries, extent) = (differing.entries, differing.extent);
     let left_out = left_out(decided);
     let browsed = Browsed::of(decided, &left_out, &Browsing::default());
+    let now = Timestamp::now();
+    let begins = [history.window, decided.report.window]
+        .into_iter()
+        .flatten();
+    let from = begins.map(|window| window.from).next();
     let is_news = |tab: Tab| matches!(tab, Tab::Regressed | Tab::Growing);
     let news = browsed.tabs.into_iter();
     let news = news.filter(|(tab, count)| is_news(*tab) && *count > 0);
@@ -130,6 +133,16 @@ pub(crate) fn overview(
         routes: RoutesTold::of(&decided.decision.routes),
         chart: Chart::of(history, history_sentences(history, decided)),
         examples: Examples::Served,
+        times: None,
+        elsewhere: shell.elsewhere(&Known {
+            trace_id: None,
+            from: from.unwrap_or_else(|| now.saturating_add_micros(-DAY_MICROS)),
+            to: now,
+            route: None,
+            group: None,
+            migration: &shell.migration,
+            candidate_version: &decided.report.candidate_version,
+        }),
         view,
     }
     .render()
@@ -160,15 +173,36 @@ pub(crate) fn history(
 struct CausesPage<'a> {
     shell: &'a Shell,
     view: ReportView<'a>,
+    differing: Differing<'a>,
     examples: Examples,
+    times: Option<&'a GroupTimes>,
+}
+
+/// What the screen of causes lists.
+fn listed_causes(decided: &Decided) -> Differing<'_> {
+    let differing = ReportView::from(decided).differing();
+    differing.first(MAX_ENTRIES, MAX_MEMBERS)
+}
+
+/// The names by which the history of that is asked for.
+pub(crate) fn causes_names(decided: &Decided) -> Vec<String> {
+    let differing = listed_causes(decided);
+    let entries = differing.entries.iter().chain(&differing.spelt);
+    entries.flat_map(Entry::names).collect()
 }
 
 /// What differs, by cause.
-pub(crate) fn causes(shell: &Shell, decided: &Decided) -> askama::Result<String> {
+pub(crate) fn causes(
+    shell: &Shell,
+    decided: &Decided,
+    times: &GroupTimes,
+) -> askama::Result<String> {
     CausesPage {
         shell,
         view: ReportView::from(decided),
+        differing: listed_causes(decided),
         examples: Examples::Served,
+        times: Some(times),
     }
     .render()
 }
@@ -255,9 +289,22 @@ struct GroupsPage<'a> {
     shell: &'a Shell,
     asked: &'a Browsing,
     list: Browsed<'a>,
+    times: &'a GroupTimes,
 }
 
 impl GroupsPage<'_> {
+    fn spark(&self, row: &BrowsedGroup<'_>) -> Sparkline {
+        Sparkline::of(&self.times.bars(row.names()), row.counted())
+    }
+
+    fn first(&self, row: &BrowsedGroup<'_>) -> SeenAt {
+        self.times.first(row.names(), row.group.report.first_seen)
+    }
+
+    fn last(&self, row: &BrowsedGroup<'_>) -> SeenAt {
+        self.times.last(row.names(), row.group.report.last_seen)
+    }
+
     fn find(&self) -> &str {
         self.asked.find.as_deref().unwrap_or_default()
     }
@@ -295,10 +342,6 @@ impl GroupsPage<'_> {
     }
 }
 
-fn left_out(decided: &Decided) -> LeftOut {
-    LeftOut::of(&decided.report, decided.decision.thresholds.noise)
-}
-
 /// The address of the page of a group.
 fn group_address(shell: &Shell, fingerprint: &str, route: &str) -> String {
     let path = group_path(fingerprint);
@@ -306,12 +349,17 @@ fn group_address(shell: &Shell, fingerprint: &str, route: &str) -> String {
 }
 
 /// A page of the list of groups.
-pub(crate) fn groups(shell: &Shell, asked: &Browsing, decided: &Decided) -> askama::Result<String> {
-    let left_out = left_out(decided);
+pub(crate) fn groups(
+    shell: &Shell,
+    asked: &Browsing,
+    list: Browsed<'_>,
+    times: &GroupTimes,
+) -> askama::Result<String> {
     GroupsPage {
         shell,
         asked,
-        list: Browsed::of(decided, &left_out, asked),
+        list,
+        times,
     }
     .render()
 }
@@ -334,7 +382,15 @@ struct GroupPage<'a> {
     is_later: bool,
     next: Option<String>,
     rule: Option<RuleShown>,
+    /// Why none is suggested, if that is known.
+    unruled: Option<&'a str>,
     known_command: String,
+    /// The entry that this command writes; `None` for what is known, is noise or does not count.
+    known_entry: Option<String>,
+    chart: Option<Chart<'a>>,
+    first: SeenAt,
+    last: SeenAt,
+    elsewhere: Vec<Elsewhere>,
 }
 
 impl GroupPage<'_> {
@@ -360,6 +416,10 @@ impl GroupPage<'_> {
 pub(crate) struct GroupFound<'a> {
     /// The report that has it.
     pub(crate) decided: &'a Decided,
+    /// What the list of what counts leaves out of it.
+    pub(crate) left_out: &'a LeftOut,
+    /// When it was found.
+    pub(crate) times: &'a GroupTimes,
     /// Its name.
     pub(crate) fingerprint: &'a str,
     /// Which of the groups of this name; any if `None`.
@@ -370,19 +430,51 @@ pub(crate) struct GroupFound<'a> {
     pub(crate) is_later: bool,
     /// Where older ones begin, if there are some.
     pub(crate) next: Option<String>,
-    /// Rules that are suggested.
-    pub(crate) rules: &'a [SuggestedRule],
+    /// Rules that are suggested, and what gets none.
+    pub(crate) suggestions: &'a Suggestions,
+    /// The date on which what is entered now expires.
+    pub(crate) expires: &'a str,
 }
 
 /// One group; `None` if the report has none of this name.
 pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Result<String>> {
-    let left_out = left_out(found.decided);
-    let row = Browsed::find(found.decided, &left_out, found.fingerprint, found.route)?;
+    let row = Browsed::find(
+        found.decided,
+        found.left_out,
+        found.fingerprint,
+        found.route,
+    )?;
     let fingerprint = row.group.report.fingerprint.as_str();
-    let mut rules = found.rules.iter();
+    let mut unruled = found.suggestions.unruled.iter();
+    let unruled = unruled.find(|one| one.fingerprints.iter().any(|name| name == fingerprint));
+    let mut rules = found.suggestions.rules.iter();
     let rule = rules.find(|rule| rule.fingerprints.iter().any(|name| name == fingerprint));
+    let entered = adoptable(found.decided).into_iter();
+    let mut entered = entered.filter(|one| one.fingerprints.iter().any(|name| name == fingerprint));
+    let thresholds = &found.decided.decision.thresholds;
+    let known_entry = entered
+        .next()
+        .map(|one| one.to_toml(fingerprint, found.expires, thresholds));
+    let report = row.group.report;
+    let alone = found.times.alone(row.names());
+    let first = found.times.first(row.names(), report.first_seen);
+    let last = found.times.last(row.names(), report.last_seen);
     let page = GroupPage {
         shell,
+        chart: Chart::of_group(&alone),
+        elsewhere: shell.elsewhere(&Known {
+            trace_id: None,
+            from: first.time,
+            to: last.time.saturating_add_micros(INTERVAL_MICROS),
+            route: Some(&report.route),
+            group: Some(&report.fingerprint),
+            migration: &shell.migration,
+            candidate_version: &found.decided.report.candidate_version,
+        }),
+        first,
+        last,
+        known_entry,
+        unruled: unruled.map(|one| one.why.as_str()),
         rate: row.rate(),
         interval: row.interval(),
         mismatches: found.mismatches,
@@ -393,7 +485,8 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
             is_lossy: rule.effect == Effect::Lossy,
         }),
         known_command: format!(
-            "parity known add {fingerprint} --owner NAME --reason TEXT --expires YYYY-MM-DD"
+            "parity known add {fingerprint} --owner NAME --reason TEXT --expires {}",
+            found.expires
         ),
         group: row.group,
     };

@@ -3,17 +3,11 @@
 //! The whole state of a screen is in its address. [`Scope`] is the part that all screens share (migration, versions, time
 //! range, terms of the decision), so that a link from one screen to another keeps it.
 
+use parity_schemas::visible::visible;
 use parity_sink::Known;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::super::view::Status;
-
-/// What stands in an address as it is: all others of a name or value are escaped.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+use crate::links::{Elsewhere, Known as KnownHere, Links, escaped};
+use crate::view::Status;
 
 /// Time ranges to choose from, as the parameter `since` has them.
 const RANGES: [(&str, &str); 6] = [
@@ -24,11 +18,6 @@ const RANGES: [(&str, &str); 6] = [
     ("1d", "last day"),
     ("7d", "last 7 days"),
 ];
-
-/// A part of an address, escaped.
-pub(crate) fn escaped(text: &str) -> String {
-    utf8_percent_encode(text, PLAIN).to_string()
-}
 
 /// The parameters that all screens share, as they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,6 +144,8 @@ pub(crate) struct Shell {
     pub(crate) status: Option<Status>,
     /// What the forms carry that change something; `None` for who may only look.
     pub(crate) form: Option<String>,
+    /// Where links lead that leave our pages.
+    pub(crate) links_elsewhere: Links,
 }
 
 impl Shell {
@@ -174,9 +165,30 @@ impl Shell {
         links.collect()
     }
 
+    /// Links of a page on which this is known.
+    pub(crate) fn elsewhere(&self, known: &KnownHere<'_>) -> Vec<Elsewhere> {
+        self.links_elsewhere.at(known)
+    }
+
     /// Where the choice of the scope leads: to the same screen, or to the overview.
     pub(crate) fn action(&self) -> &'static str {
         self.here.unwrap_or(Screen::Overview).path()
+    }
+
+    /// The time over which groups are counted: that which was asked for, or else the last day.
+    pub(crate) fn span(&self) -> String {
+        let chosen = self.scope.value("since");
+        let range = RANGES.iter().find(|(known, _)| *known == chosen);
+        match range {
+            _ if chosen.is_empty() => "last day".to_owned(),
+            Some((_, name)) => (*name).to_owned(),
+            None => visible(&format!("since {chosen}")),
+        }
+    }
+
+    /// Whether versions and time ranges can be chosen. Stored decisions are of a migration, and have those of their own.
+    pub(crate) fn has_range(&self) -> bool {
+        self.here != Some(Screen::Decisions)
     }
 
     /// Migrations to choose from.

@@ -240,10 +240,13 @@ pub(super) async fn harden(mut response: Response) -> Response {
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CACHE_CONTROL, "no-store"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // With `no-referrer`, a browser would say `Origin: null` of our own forms.
+        (header::REFERRER_POLICY, "same-origin"),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        // What an answer says itself is stricter: a stored body must not be taken for a page.
+        let value = HeaderValue::from_static(value);
+        headers.entry(name).or_insert(value);
     }
     response
 }

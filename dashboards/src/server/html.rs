@@ -8,6 +8,7 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::time::Timestamp;
 use parity_sink::{Known, MismatchFilter, Reader, StoreError};
+use uuid::Uuid;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
@@ -15,9 +16,9 @@ use super::question::{AuditQuestion, DecisionQuestion, ScreenAsking};
 use super::site::Process;
 use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
-use crate::pages::{self, GroupFound};
+use crate::pages::{self, ExchangeFound, GroupFound};
 use crate::question::Question;
-use crate::view::{self, Decided};
+use crate::view::{self, Browsed, DAY_MICROS, Decided, GroupTimes, LeftOut};
 
 /// Mismatches on the page of a group.
 const OF_A_GROUP: usize = 25;
@@ -69,6 +70,7 @@ fn shell(
         known,
         status: site.process.mirror_status(),
         form: site.form(),
+        links_elsewhere: site.links.clone(),
     }
 }
 
@@ -120,9 +122,6 @@ pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response 
     }
 }
 
-/// The time that the overview shows by itself: a night and what was before, and little to read from any store.
-const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
-
 /// Reads a report, and the history to it of the question that `of_history` makes of the same one.
 async fn with_history(
     site: &Visit,
@@ -150,18 +149,50 @@ pub(super) async fn report(Visited(site): Visited, asking: Asking) -> Response {
 
 /// What differs, by cause.
 pub(super) async fn causes(Visited(site): Visited, asking: Asking) -> Response {
-    of_report(&site, Screen::Causes, asking, |shell, _, decided| {
-        pages::causes(shell, decided)
-    })
-    .await
+    let found = screen(&site, Some(Screen::Causes), asking, |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let names = pages::causes_names(&decided);
+        let times = GroupTimes::read(reader, question, names, None)?;
+        Ok((decided, times))
+    });
+    match found.await {
+        Ok(read) => {
+            let (decided, times) = &read.found;
+            html(StatusCode::OK, pages::causes(&read.shell, decided, times))
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
 }
 
 /// The list of groups.
 pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
-    of_report(&site, Screen::Groups, asking, |shell, asked, decided| {
-        pages::groups(shell, &asked.browsing, decided)
-    })
-    .await
+    let browsing = asking
+        .as_ref()
+        .map(|Asked(asked)| asked.browsing.clone())
+        .unwrap_or_default();
+    let found = screen(
+        &site,
+        Some(Screen::Groups),
+        asking,
+        move |reader, question| {
+            let decided = view::decided(reader, question)?;
+            let left_out = view::left_out(&decided);
+            let names = Browsed::of(&decided, &left_out, &browsing).names();
+            let times = GroupTimes::read(reader, question, names, None)?;
+            Ok((decided, left_out, times))
+        },
+    );
+    match found.await {
+        Ok(read) => {
+            let (decided, left_out, times) = &read.found;
+            let list = Browsed::of(decided, left_out, &read.asked.browsing);
+            html(
+                StatusCode::OK,
+                pages::groups(&read.shell, &read.asked.browsing, list, times),
+            )
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
 }
 
 /// The routes.
@@ -208,6 +239,8 @@ pub(super) async fn group(
 ) -> Response {
     struct Found {
         decided: Decided,
+        left_out: LeftOut,
+        times: GroupTimes,
         mismatches: Vec<Mismatch>,
         suggestions: Suggestions,
     }
@@ -216,20 +249,32 @@ pub(super) async fn group(
         Err(_) => (None, None),
     };
     let filter = MismatchFilter {
-        migration: None,
         route: route.clone(),
         fingerprint: Some(fingerprint.clone()),
-        class: None,
         before: after,
+        ..MismatchFilter::default()
     };
+    let (name, of_route) = (fingerprint.clone(), route.clone());
+    let expires = view::expires(Timestamp::now());
+    let until = expires.clone();
     let found = screen(&site, None, asking, move |reader, question| {
         let decided = view::decided(reader, question)?;
+        let selection = &question.selection;
         let filter = MismatchFilter {
-            migration: Some(question.selection.migration().to_owned()),
+            migration: Some(selection.migration().to_owned()),
+            candidate_version: selection.candidate_version.clone(),
+            since: selection.since,
             ..filter
         };
+        let left_out = view::left_out(&decided);
+        let row = Browsed::find(&decided, &left_out, &name, of_route.as_deref());
+        let (names, route) = row.map_or_else(Default::default, |row| {
+            (row.names().to_vec(), Some(row.group.report.route.as_str()))
+        });
         Ok(Found {
-            suggestions: view::suggested(reader, &decided, &view::expires(Timestamp::now()))?,
+            times: GroupTimes::read(reader, question, names, route)?,
+            left_out,
+            suggestions: view::suggested(reader, &decided, &expires)?,
             mismatches: reader.mismatches(&filter, OF_A_GROUP + 1)?,
             decided,
         })
@@ -245,12 +290,15 @@ pub(super) async fn group(
     let last = found.mismatches.last().filter(|_| more);
     let group = GroupFound {
         decided: &found.decided,
+        left_out: &found.left_out,
+        times: &found.times,
         fingerprint: &fingerprint,
         route: route.as_deref(),
         mismatches: &found.mismatches,
         is_later: after.is_some(),
         next: last.map(|last| format!("{}_{}", last.time, last.id)),
-        rules: &found.suggestions.rules,
+        suggestions: &found.suggestions,
+        expires: &until,
     };
     match pages::group(&shell, &group) {
         Some(page) => html(StatusCode::OK, page),
@@ -271,18 +319,57 @@ pub(super) async fn mismatch(
 ) -> Response {
     let page = async {
         let mismatch = find_mismatch(&site, &id).await?;
-        let Read { shell, asked, .. } = screen(&site, None, asking, |_, _| Ok(())).await?;
-        Ok::<_, ErrorAnswer>(pages::mismatch(
-            &shell,
-            &mismatch,
-            asked.group.as_deref(),
-            asked.is_split,
-            site.reruns.is_some(),
-        ))
+        let group = asking
+            .as_ref()
+            .ok()
+            .and_then(|Asked(asked)| asked.group.as_ref());
+        let (filter, of) = among(&mismatch, group);
+        let Read {
+            shell,
+            asked,
+            found: neighbours,
+        } = screen(&site, None, asking, move |reader, question| {
+            reader.neighbours(&of_scope(filter, of.0, question), of)
+        })
+        .await?;
+        let found = ExchangeFound {
+            mismatch: &mismatch,
+            group: asked.group.as_deref(),
+            neighbours,
+            is_split: asked.is_split,
+            reruns: site.reruns.is_some(),
+        };
+        Ok::<_, ErrorAnswer>(pages::exchange(&shell, &found))
     };
     match page.await {
         Ok(page) => html(StatusCode::OK, page),
         Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// Those among which somebody looks at a mismatch: of the group from which they came if it is in that, or else of its first.
+fn among(mismatch: &Mismatch, group: Option<&String>) -> (MismatchFilter, (Timestamp, Uuid)) {
+    let groups = &mismatch.fingerprints;
+    let group = group.filter(|group| groups.contains(group));
+    let filter = MismatchFilter {
+        migration: Some(mismatch.identity.migration.clone()),
+        route: Some(mismatch.route.clone()),
+        fingerprint: group.or(groups.first()).cloned(),
+        candidate_version: Some(mismatch.identity.candidate_version.clone()),
+        ..MismatchFilter::default()
+    };
+    (filter, (mismatch.time, mismatch.id))
+}
+
+/// Them of a scope that has this mismatch. Who asks for an exchange that is not in the scope sees it, and all beside it.
+fn of_scope(filter: MismatchFilter, time: Timestamp, question: &Question) -> MismatchFilter {
+    let asked = &question.selection;
+    let is_of_version =
+        asked.candidate_version.is_some() && asked.candidate_version == filter.candidate_version;
+    MismatchFilter {
+        candidate_version: filter.candidate_version.filter(|_| is_of_version),
+        since: asked.since.filter(|since| *since <= time),
+        ..filter
     }
 }
 

@@ -8,6 +8,7 @@ use parity_schemas::audit::AuditAction;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
+use parity_schemas::visible::meant;
 use parity_sink::MismatchFilter;
 use parity_sink::read::{AuditFilter, DecisionFilter, MAX_CHANGES, MAX_DECISIONS, MAX_MISMATCHES};
 
@@ -98,6 +99,9 @@ impl Parameters for ScreenAsking {
         if value.is_empty() {
             return Ok(());
         }
+        // Forms and pages spell out what nobody would see.
+        let meant = meant(value);
+        let value = &*meant;
         let text = || Some(value.to_owned());
         let browsing = &mut self.browsing;
         match name {
@@ -284,9 +288,19 @@ pub(super) struct MismatchQuestion {
 
 impl Parameters for MismatchQuestion {
     fn known() -> Vec<String> {
-        [MIGRATION, "route", "fingerprint", "class", "limit", "after"]
-            .map(str::to_owned)
-            .into()
+        [
+            MIGRATION,
+            "route",
+            "fingerprint",
+            "class",
+            "candidate_version",
+            "since",
+            "until",
+            "limit",
+            "after",
+        ]
+        .map(str::to_owned)
+        .into()
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -295,6 +309,9 @@ impl Parameters for MismatchQuestion {
             "route" => self.filter.route = text(),
             "fingerprint" => self.filter.fingerprint = text(),
             "class" => self.filter.class = Some(values::class(value)?),
+            "candidate_version" => self.filter.candidate_version = text(),
+            "since" => self.filter.since = Some(values::since(value)?),
+            "until" => self.filter.until = Some(values::since(value)?),
             "limit" => self.limit = Some(values::limit(value, MAX_MISMATCHES)?),
             "after" => self.filter.before = Some(after(value)?),
             _ => self.filter.migration = text(),
@@ -328,17 +345,28 @@ pub(super) struct DecisionQuestion {
 
 impl Parameters for DecisionQuestion {
     fn known() -> Vec<String> {
-        [MIGRATION, "outcome", "limit", "after"]
-            .map(str::to_owned)
-            .into()
+        [
+            MIGRATION,
+            "outcome",
+            "candidate_version",
+            "since",
+            "until",
+            "limit",
+            "after",
+        ]
+        .map(str::to_owned)
+        .into()
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "outcome" => self.filter.outcome = Some(values::outcome(value)?),
+            "candidate_version" => self.filter.candidate_version = Some(value.to_owned()),
+            "since" => self.filter.since = Some(values::since(value)?),
+            "until" => self.filter.until = Some(values::since(value)?),
             "limit" => self.limit = Some(values::limit(value, MAX_DECISIONS)?),
             "after" => self.filter.before = Some(after(value)?),
-            _ => self.filter.migration = Some(value.to_owned()),
+            _ => self.filter.migration = Some(meant(value).into_owned()),
         }
         Ok(())
     }
@@ -469,7 +497,7 @@ mod tests {
         assert!(asked::<Asking>(&uri).is_ok());
         assert_eq!(
             refused::<MismatchQuestion>("nonsense=1"),
-            "there is no parameter `nonsense`; use one of migration, route, fingerprint, class, limit, after"
+            "there is no parameter `nonsense`; use one of migration, route, fingerprint, class, candidate_version, since, until, limit, after"
         );
         assert_eq!(
             refused::<MismatchQuestion>("limit=0"),

@@ -10,6 +10,7 @@ use prometheus_client::registry::Registry;
 use super::access::Access;
 use super::audit::Auditor;
 use super::reruns::Reruns;
+use crate::links::Links;
 use crate::view::{SinkStatus, Status};
 
 /// What the admin port may ask of a running mirror, and change in it.
@@ -74,4 +75,6 @@ pub struct Site {
     pub known: Arc<dyn Fn() -> Arc<[KnownEntry]> + Send + Sync>,
     /// Rules of the configuration that have a date. None of a mirror, which counts under other rules when one expires.
     pub dated: Arc<[RuleText]>,
+    /// Where pages lead to elsewhere.
+    pub links: Links,
 }

@@ -9,6 +9,7 @@ use parity_schemas::browse::{Order, Tab};
 use parity_schemas::known::KnownState;
 use parity_schemas::report::GroupReport;
 use parity_schemas::verdict::Kind;
+use parity_sink::read::history::MAX_GROUPS;
 
 use super::Decided;
 use super::listing::{Folded, LeftOut, Shelf};
@@ -57,6 +58,35 @@ pub(crate) struct BrowsedGroup<'a> {
     pub(crate) group: Group<'a>,
     /// Compared requests of its route.
     pub(crate) compared: u64,
+    /// The names of what was folded into it, the most frequent first.
+    names: &'a [String],
+}
+
+/// Names of a row that are asked for when it was found: no page asks for more than a history has of groups.
+const NAMES_OF_A_ROW: usize = MAX_GROUPS / PER_PAGE;
+
+impl<'a> BrowsedGroup<'a> {
+    fn of(folded: &'a Folded, compared: u64) -> Self {
+        Self {
+            group: Group::from(folded),
+            compared,
+            names: folded.folds.first().map_or(&[], |fold| &fold.fingerprints),
+        }
+    }
+
+    /// The names by which its history is asked for.
+    pub(crate) fn names(&self) -> &'a [String] {
+        self.names.get(..NAMES_OF_A_ROW).unwrap_or(self.names)
+    }
+
+    /// What its history counts.
+    pub(crate) fn counted(&self) -> &'static str {
+        if self.names.len() > NAMES_OF_A_ROW {
+            "mismatches of its most frequent shapes"
+        } else {
+            "mismatches"
+        }
+    }
 }
 
 impl BrowsedGroup<'_> {
@@ -123,7 +153,18 @@ fn has(group: &GroupReport, text: &str) -> bool {
         })
 }
 
+/// What the list of what counts leaves out.
+pub(crate) fn left_out(decided: &Decided) -> LeftOut {
+    LeftOut::of(&decided.report, decided.decision.thresholds.noise)
+}
+
 impl Browsed<'_> {
+    /// The names by which the history of its rows is asked for.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let names = self.rows.iter().flat_map(BrowsedGroup::names);
+        names.cloned().collect()
+    }
+
     /// How many groups the tab has, in words.
     pub(crate) fn extent(&self) -> String {
         plural(self.total as u64, "group", "groups")
@@ -191,10 +232,7 @@ impl<'a> Browsed<'a> {
         Self {
             tabs,
             rows: rows
-                .map(|folded| BrowsedGroup {
-                    group: Group::from(*folded),
-                    compared: compared(folded),
-                })
+                .map(|folded| BrowsedGroup::of(folded, compared(folded)))
                 .collect(),
             total: here.len(),
             page: 1,
@@ -222,10 +260,8 @@ impl<'a> Browsed<'a> {
         let (_, folded) = all.find(|(_, folded)| is_it(folded))?;
         let mut routes = decided.report.routes.iter();
         let compared = routes.find(|route| route.route == folded.group.route);
-        Some(BrowsedGroup {
-            group: Group::from(folded),
-            compared: compared.map_or(0, |route| route.compared),
-        })
+        let compared = compared.map_or(0, |route| route.compared);
+        Some(BrowsedGroup::of(folded, compared))
     }
 }
 

@@ -2,9 +2,11 @@
 //! here.
 
 use parity_comparator::Limits;
+use parity_schemas::json_text::escaped;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{self, GroupExample};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+use parity_schemas::visible::is_hidden;
 
 use super::sides::{Drawing, Room, Sides};
 use super::words::{grouped, shown};
@@ -26,6 +28,17 @@ impl Place<'_> {
             (part, "") => format!("{part}, as a whole"),
             (part, _) => part.to_string(),
         }
+    }
+
+    /// The JSON Pointer of a place in a body (RFC 6901). One with a character that nobody sees is written as its section 5 has it:
+    /// as a string of JSON, in which that is an escape.
+    pub(crate) fn pointer(&self) -> Option<String> {
+        let is_one = self.part == Part::Body && self.path.starts_with('/');
+        if !is_one || !self.path.contains(is_hidden) {
+            return is_one.then(|| self.path.to_owned());
+        }
+        let quoted = serde_json::Value::from(self.path).to_string();
+        Some(escaped(&quoted).into_owned())
     }
 
     /// The whole as text, made visible.
@@ -118,6 +131,13 @@ impl<'a> Difference<'a> {
         }
     }
 
+    /// The JSON Pointers of its place: of both answers, where they have it at two.
+    pub(crate) fn pointers(&self) -> Vec<String> {
+        let candidate = self.candidate_path.map(|path| Place { path, ..self.place });
+        let places = std::iter::once(self.place).chain(candidate);
+        places.filter_map(|place| place.pointer()).collect()
+    }
+
     /// The lines that show best how the two values differ; `None` once retention has removed them.
     pub(crate) fn draw(&self, room: Room) -> Option<Drawing> {
         let values = self.values.as_ref()?;
@@ -169,6 +189,25 @@ impl<'a> From<report::Member<'a>> for Difference<'a> {
             explanation: member.explanation,
             against: member.against,
             values: member.example.map(Values::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_place_in_a_body_has_a_pointer_and_no_character_of_it_is_unseen() {
+        for (part, path, expected) in [
+            (Part::Body, "/a~1b/0/~0c", Some("/a~1b/0/~0c")),
+            (Part::Body, "/\u{202e}\"\n", Some(r#""/\u202e\"\n""#)),
+            (Part::Body, "", None),
+            (Part::Header, "etag", None),
+            (Part::Status, "", None),
+        ] {
+            let pointer = Place { part, path }.pointer();
+            assert_eq!(pointer.as_deref(), expected, "{path}");
         }
     }
 }

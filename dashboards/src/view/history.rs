@@ -4,6 +4,7 @@
 //! bucket counts what the report counts. A history is no evidence: no decision is made from it.
 
 mod chart;
+mod groups;
 mod hour;
 mod onset;
 
@@ -18,6 +19,7 @@ use parity_sink::read::history::{ExcusedSet, HistoryFilter, MAX_EXCUSED};
 use parity_sink::{Reader, Selection, StoreError};
 
 pub(crate) use chart::ChartView;
+pub(crate) use groups::{DAY_MICROS, GroupTimes, SeenAt};
 
 use self::hour::Hour;
 use self::onset::onset;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use parity_comparator::known::{ends_soon, rate};
 use parity_schemas::documents::{KNOWN_SCHEMA, KnownList, KnownListed};
 use parity_schemas::evidence::Thresholds;
+use parity_schemas::json_text::escaped;
 use parity_schemas::known::{KnownEntry, KnownState, KnownUse, NewGroup};
 use parity_schemas::noise::{NoiseGroup, NoiseState, NoiseUse};
 use parity_schemas::record::MismatchClass;
@@ -128,6 +129,20 @@ pub struct Adoptable {
 }
 
 impl Adoptable {
+    /// The entry that `parity known add` writes for it, for who answers for it to fill in.
+    pub(crate) fn to_toml(&self, id: &str, expires: &str, thresholds: &Thresholds) -> String {
+        // TOML reads the escapes of JSON.
+        let text = |text: &str| escaped(&serde_json::Value::from(text).to_string()).into_owned();
+        let names: Vec<String> = self.fingerprints.iter().map(|name| text(name)).collect();
+        format!(
+            "[[known]]\nid = {}\nfingerprints = [{}]\nowner = \"NAME\"\nreason = \"TEXT\"\nexpires = {}\nrate = {}\n",
+            text(id),
+            names.join(", "),
+            text(expires),
+            self.rate(thresholds),
+        )
+    }
+
     /// The rate that an entry for it should name.
     pub fn rate(&self, thresholds: &Thresholds) -> f64 {
         rate(self.count, self.compared, thresholds)

@@ -143,7 +143,7 @@ impl LeftOut {
 
 impl Listing {
     /// Of a report that knows what is noise.
-    pub(super) fn of(report: &Report, usage: NoiseUse) -> Self {
+    pub(crate) fn of(report: &Report, usage: NoiseUse) -> Self {
         let sorting = Sorting::of(report, usage);
         let counting = sorting.folded(Shelf::Counting);
         let causes = causes(&counting, &sorting.exchanges);

@@ -1,7 +1,7 @@
 //! One recorded mismatch.
 
 use parity_comparator::limits::TOLERATED;
-use parity_schemas::record::{Mismatch, MismatchClass, RecordedMessage};
+use parity_schemas::record::{Mismatch, MismatchClass, RecordedMessage, Sample};
 use parity_schemas::route::split_operation;
 use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
@@ -14,6 +14,49 @@ use super::words::shown;
 
 /// Variables in the head of a page: a few lines. All of them are in the body of the request.
 const MAX_VARIABLES: usize = 20;
+
+/// A message of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// What the client sent.
+    Request,
+    /// What it got.
+    Legacy,
+    /// What the candidate answered.
+    Candidate,
+}
+
+impl Which {
+    /// In the order of an exchange.
+    pub(crate) const ALL: [Self; 3] = [Self::Request, Self::Legacy, Self::Candidate];
+
+    /// As a title.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Request => "Request",
+            Self::Legacy => "Legacy",
+            Self::Candidate => "Candidate",
+        }
+    }
+
+    /// As a part of an address.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Legacy => "legacy",
+            Self::Candidate => "candidate",
+        }
+    }
+
+    /// That of a sample.
+    pub(crate) const fn of(self, sample: &Sample) -> &RecordedMessage {
+        match self {
+            Self::Request => &sample.request,
+            Self::Legacy => &sample.legacy,
+            Self::Candidate => &sample.candidate,
+        }
+    }
+}
 
 /// A mismatch with all that was recorded of it.
 #[derive(Clone, Copy)]
@@ -90,15 +133,24 @@ impl<'a> MismatchView<'a> {
         BodyDiff::of(self.mismatch.sample.as_ref()?)
     }
 
-    /// The request and the two answers, if they were kept; each with a title.
-    pub(crate) fn messages(self) -> Vec<(&'static str, &'a RecordedMessage)> {
+    /// Whether what differs is behind what is stored of the two bodies: their stored parts are the same.
+    pub(crate) fn is_behind(self) -> bool {
+        let sample = self.mismatch.sample.as_ref();
+        sample.is_some_and(
+            |Sample {
+                 legacy, candidate, ..
+             }| {
+                let is_cut = legacy.body_cut && candidate.body_cut;
+                is_cut && !legacy.body.is_empty() && legacy.body == candidate.body
+            },
+        )
+    }
+
+    /// The request and the two answers, if they were kept.
+    pub(crate) fn messages(self) -> Vec<(Which, &'a RecordedMessage)> {
         let sample = self.mismatch.sample.as_ref();
         sample.map_or_else(Vec::new, |sample| {
-            vec![
-                ("Request", &sample.request),
-                ("Legacy", &sample.legacy),
-                ("Candidate", &sample.candidate),
-            ]
+            Which::ALL.map(|which| (which, which.of(sample))).into()
         })
     }
 }

@@ -306,7 +306,9 @@ impl Attempt {
                 }
                 let reads = |reservation: &mut Reservation| reservation.reads(chunk.len());
                 if !self.reservation.as_mut().is_none_or(reads) {
-                    return Err(Unanswered::Ours(Reason::ByteBudget));
+                    capturing.no_room().map_err(Unanswered::Ours)?;
+                    *ended = Instant::now();
+                    return Ok(());
                 }
             } else if let Some(trailers) = frame.trailers_ref() {
                 capturing.trailers(trailers);

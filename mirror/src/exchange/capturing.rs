@@ -14,6 +14,7 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
+use crate::exchange::side::Side;
 
 /// The capture of one answer in progress.
 pub(crate) struct Capturing {
@@ -76,10 +77,23 @@ impl Capturing {
                 at_least: self.seen,
             });
         } else if !pending.keep_chunk(&mut self.body, chunk) {
+            return self.no_room().map(Some);
+        }
+        Ok(self.omitted)
+    }
+
+    /// The byte budget has no room for more of the body. The candidate's head is compared all the same: a wrong answer that is large
+    /// must not be one that nobody counts. An error for the legacy's, whose answer says nothing of the candidate.
+    pub(crate) fn no_room(&mut self) -> Result<Omitted, Reason> {
+        if self.ask.side() == Side::Legacy {
             self.give_up();
             return Err(Reason::ByteBudget);
         }
-        Ok(self.omitted)
+        let why = Omitted::NoRoom {
+            at_least: self.seen,
+        };
+        self.omit(why);
+        Ok(why)
     }
 
     /// Stops capturing the body.

@@ -40,9 +40,9 @@ impl LoadedPolicy {
         let tls = policy.tls.as_ref();
         let tls = tls.map(|files| files.acceptor(&PROTOCOLS)).transpose()?;
         Ok(Self {
+            policy,
             services,
             tls,
-            policy,
         })
     }
 

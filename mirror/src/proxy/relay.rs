@@ -270,7 +270,7 @@ fn capture(slot: &mut Option<Capturing>, chunk: &Bytes) {
     };
     match capturing.data(chunk) {
         Ok(None | Some(Omitted::LetGo { .. })) => {}
-        Ok(Some(Omitted::Stream | Omitted::TooLarge { .. })) => {
+        Ok(Some(Omitted::Stream | Omitted::TooLarge { .. } | Omitted::NoRoom { .. })) => {
             if let Some(capturing) = slot.take() {
                 let elapsed = capturing.sent().elapsed();
                 capturing.complete(elapsed);

@@ -23,6 +23,7 @@ use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
 
 use super::Selection;
+use super::charged::Charged;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
@@ -221,8 +222,29 @@ impl RunWatermarks {
     }
 }
 
+/// Sums of the rows of each table, with what they count together.
+#[derive(Clone, Default)]
+pub(crate) struct Added {
+    pub(super) sums: Sums,
+    pub(super) charged: [Charged; 3],
+}
+
+impl Added {
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        /// A route has four histograms, its targets and its attributes.
+        const OF_ROUTE: usize = 16 << 10;
+        /// A group has names, attributes, and how it is spread over days.
+        const OF_GROUP: usize = 3 << 10;
+        const OF_SET: usize = 512;
+        self.sums.routes.len() * OF_ROUTE
+            + self.sums.groups.len() * OF_GROUP
+            + self.sums.sets.len() * OF_SET
+    }
+}
+
 /// Sums of rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Sums {
     window: Option<Window>,
     instances: BTreeSet<String>,
@@ -243,7 +265,7 @@ pub(super) struct Sums {
     pub(super) recent: Vec<RecentCounts>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct RouteSums {
     counts: Counts,
     rule_hits: BTreeMap<String, u64>,

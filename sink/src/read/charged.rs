@@ -7,7 +7,7 @@ use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use crate::error::StoreError;
 
 /// The sum of all counts of some rows.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Charged(u64);
 
 /// A row of counts.

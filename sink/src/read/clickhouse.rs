@@ -43,6 +43,7 @@ use super::groups::EXAMPLES_TRIED;
 use super::history::HistoryFilter;
 use super::in_force::last_in_force;
 use super::mark::Mark;
+use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
@@ -348,6 +349,15 @@ impl RecordReader for ClickHouseReader {
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
         self.list_mismatches(filter, limit)
+    }
+
+    fn beside(
+        &self,
+        filter: &MismatchFilter,
+        of: (Timestamp, Uuid),
+        side: Side,
+    ) -> Result<Beside, StoreError> {
+        self.list_beside(filter, of, side)
     }
 
     fn list_answered(

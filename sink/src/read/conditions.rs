@@ -4,9 +4,11 @@
 //! Only conditions that are asked for are written. One that is switched off by a value (`?1 IS NULL OR …`) would keep the store
 //! from using its index or order.
 
+use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
+use super::MismatchFilter;
 use super::audit::AuditFilter;
 use super::decisions::{DecisionFilter, TermsFilter};
 
@@ -54,6 +56,10 @@ impl Conditions {
         if let Some(outcome) = filter.outcome {
             conditions.is("outcome", outcome.as_str());
         }
+        if let Some(version) = &filter.candidate_version {
+            conditions.is("candidate_version", version);
+        }
+        conditions.is_within(filter.since, filter.until);
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);
         }
@@ -69,12 +75,7 @@ impl Conditions {
         if let Some(action) = filter.action {
             conditions.is("action", action.as_str());
         }
-        if let Some(since) = filter.since {
-            conditions.is_at(">=", since);
-        }
-        if let Some(until) = filter.until {
-            conditions.is_at("<", until);
-        }
+        conditions.is_within(filter.since, filter.until);
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);
         }
@@ -94,22 +95,62 @@ impl Conditions {
         conditions
     }
 
-    fn is(&mut self, column: &str, value: &str) {
+    /// Those of mismatches, but for where a page of them begins. `holds` is true of a row that has the fingerprint which is its
+    /// value: each store has its own form of a list.
+    pub(super) fn of_mismatches(
+        filter: &MismatchFilter,
+        holds: (&str, Option<String>),
+        spelling: &'static Spelling,
+    ) -> Self {
+        let mut conditions = Self::new(spelling);
+        for (column, value) in [
+            ("migration", filter.migration.as_deref()),
+            ("candidate_version", filter.candidate_version.as_deref()),
+            ("route", filter.route.as_deref()),
+            ("class", filter.class.map(MismatchClass::as_str)),
+        ] {
+            if let Some(value) = value {
+                conditions.is(column, value);
+            }
+        }
+        if let (condition, Some(fingerprint)) = holds {
+            conditions.all.push(condition.to_owned());
+            conditions.values.push(Value::Text(fingerprint));
+        }
+        conditions.is_within(filter.since, filter.until);
+        conditions
+    }
+
+    pub(super) fn is(&mut self, column: &str, value: &str) {
         let prefix = self.spelling.prefix;
         self.all.push(format!("{prefix}{column} = ?"));
         self.values.push(Value::Text(value.to_owned()));
     }
 
-    fn is_at(&mut self, compared: &str, time: Timestamp) {
+    /// From a time on, and before another one.
+    fn is_within(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
         let Spelling {
             prefix, time: at, ..
         } = self.spelling;
-        self.all.push(format!("{prefix}time {compared} {at}"));
-        self.values.push(Value::Number(time.as_micros()));
+        for (compared, time) in [(">=", since), ("<", until)] {
+            if let Some(time) = time {
+                self.all.push(format!("{prefix}time {compared} {at}"));
+                self.values.push(Value::Number(time.as_micros()));
+            }
+        }
     }
 
-    /// Before a row in [`Conditions::order`].
-    fn is_before(&mut self, time: Timestamp, id: Uuid) {
+    /// Earlier than a row, so behind it in [`Conditions::order`].
+    pub(super) fn is_before(&mut self, time: Timestamp, id: Uuid) {
+        self.is_beside('<', time, id);
+    }
+
+    /// Later than a row.
+    pub(super) fn is_after(&mut self, time: Timestamp, id: Uuid) {
+        self.is_beside('>', time, id);
+    }
+
+    fn is_beside(&mut self, sign: char, time: Timestamp, id: Uuid) {
         let Spelling {
             prefix,
             id: row,
@@ -117,8 +158,8 @@ impl Conditions {
             time: at,
         } = self.spelling;
         // The first says nothing more, but a store finds its place by it.
-        self.all.push(format!("{prefix}time <= {at}"));
-        self.all.push(format!("({micros}, {row}) < (?, ?)"));
+        self.all.push(format!("{prefix}time {sign}= {at}"));
+        self.all.push(format!("({micros}, {row}) {sign} (?, ?)"));
         let time = Value::Number(time.as_micros());
         let more = [time.clone(), time, Value::Text(id.to_string())];
         self.values.extend(more);
@@ -148,5 +189,11 @@ impl Conditions {
     pub(super) fn order(&self) -> String {
         let Spelling { prefix, id, .. } = self.spelling;
         format!("ORDER BY {prefix}time DESC, {id} DESC")
+    }
+
+    /// The oldest first.
+    pub(super) fn order_by_age(&self) -> String {
+        let Spelling { prefix, id, .. } = self.spelling;
+        format!("ORDER BY {prefix}time, {id}")
     }
 }

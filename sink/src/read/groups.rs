@@ -42,12 +42,13 @@ pub(super) struct ExampleRow {
 }
 
 /// Sums of groups, by route and fingerprint.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Groups {
     by_route: HashMap<String, HashMap<String, Sums>>,
     count: usize,
 }
 
+#[derive(Clone)]
 struct Sums {
     group: Group,
     count: u64,
@@ -95,6 +96,11 @@ impl Groups {
             self.count += 1;
             groups.insert(row.group.fingerprint.clone(), Sums::of(row, spread));
         }
+    }
+
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.count
     }
 
     /// The groups of one route.

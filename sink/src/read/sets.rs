@@ -10,7 +10,7 @@ use parity_schemas::tally::{SetTally, set_id};
 const MAX_REPORT_SETS: usize = 10_000;
 
 /// Sums of sets, by route and id.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct SetSums {
     by_route: BTreeMap<String, HashMap<String, Sums>>,
     count: usize,
@@ -35,6 +35,11 @@ impl Sums {
 }
 
 impl SetSums {
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.count
+    }
+
     /// Adds the row of a set, or of several that a store has added up.
     pub(super) fn add(&mut self, row: SetTally) {
         let sets = self.by_route.entry(row.route).or_default();

@@ -8,6 +8,7 @@ mod fields;
 mod forms;
 mod history;
 mod mark;
+mod mismatches;
 mod rows;
 mod watermarks;
 
@@ -19,17 +20,18 @@ use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::history::History;
-use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
+use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
+use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::answered::{AnsweredFilter, Chosen};
-use super::assemble::{Sums, nothing};
+use super::assemble::{Added, Sums, nothing};
 use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
@@ -38,9 +40,11 @@ use super::groups::ExampleRow;
 use super::history::HistoryFilter;
 use super::in_force::{RunTimes, last_in_force};
 use super::mark::Mark;
+use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
+use crate::remembered::{Key, Marks, Remembered, SLOT_MICROS};
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
@@ -48,13 +52,23 @@ use crate::sqlite::{failed, open_read_only};
 pub(super) struct SqliteReader {
     connection: Connection,
     path: PathBuf,
+    remembered: Option<Remembered>,
+}
+
+/// Which counts are added up.
+#[derive(Clone, Copy)]
+struct Counting<'a> {
+    identity: &'a Identity,
+    selection: &'a Selection,
+    with_details: bool,
 }
 
 impl SqliteReader {
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path, remembered: Option<Remembered>) -> Result<Self, StoreError> {
         Ok(Self {
             connection: open_read_only(path)?,
             path: path.into(),
+            remembered,
         })
     }
 }
@@ -176,34 +190,16 @@ impl RecordReader for SqliteReader {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
-        // The list is JSON, so a fingerprint in quotes is only found as a whole; the index contains the list.
-        let listed = filter
-            .fingerprint
-            .as_deref()
-            .map(serde_json::Value::from)
-            .map(|fingerprint| fingerprint.to_string());
-        let (before, before_id) = filter
-            .before
-            .map_or((i64::MAX, String::new()), |(time, id)| {
-                (time.as_micros(), id.to_string())
-            });
-        let columns = all_of(RecordType::Mismatch);
-        let sql = format!(
-            "SELECT {columns} FROM mismatches WHERE (time, id) < (?1, ?2) \
-             AND (?3 IS NULL OR instr(fingerprints, ?3) > 0) AND (?4 IS NULL OR route = ?4) \
-             AND (?5 IS NULL OR migration = ?5) AND (?7 IS NULL OR class = ?7) ORDER BY time DESC, id DESC LIMIT ?6"
-        );
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = params![
-            before,
-            before_id,
-            listed,
-            filter.route,
-            filter.migration,
-            limit,
-            filter.class.map(MismatchClass::as_str)
-        ];
-        self.rows(&sql, values, "mismatches", mismatch)
+        self.list_mismatches(filter, limit)
+    }
+
+    fn beside(
+        &self,
+        filter: &MismatchFilter,
+        of: (Timestamp, Uuid),
+        side: Side,
+    ) -> Result<Beside, StoreError> {
+        self.list_beside(filter, of, side)
     }
 
     fn list_answered(
@@ -301,51 +297,129 @@ impl SqliteReader {
                 within(span)
             );
             let mut charged = Charged::default();
-            self.each(&sql, RecordType::Tally, identity, selection, |row| {
-                let tally = tally(row)?;
-                charged.row(&tally)?;
-                held.add(tally);
-                Ok(())
-            })?;
+            self.each(
+                &sql,
+                RecordType::Tally,
+                identity,
+                (since(selection), None),
+                |row| {
+                    let tally = tally(row)?;
+                    charged.row(&tally)?;
+                    held.add(tally);
+                    Ok(())
+                },
+            )?;
             sums.left_out.push(held.into_left_out(span.clone()));
         }
+        let counting = Counting {
+            identity,
+            selection,
+            with_details,
+        };
+        let mut added = match &self.remembered {
+            Some(remembered) if selection.left_out.is_empty() => {
+                self.remembered_sums(remembered, &counting)?
+            }
+            _ => {
+                let mut added = Added::default();
+                self.add_rows(&counting, &mut added, since(selection), i64::MAX)?;
+                added
+            }
+        };
+        added.sums.left_out = sums.left_out;
+        Ok(added.sums)
+    }
+
+    /// The same as reading all rows, of which only those are read that are not remembered.
+    fn remembered_sums(
+        &self,
+        remembered: &Remembered,
+        counting: &Counting<'_>,
+    ) -> Result<Added, StoreError> {
+        let Counting {
+            identity,
+            selection,
+            with_details,
+        } = *counting;
+        let mut from = since(selection);
+        if from > i64::MIN {
+            // Whoever asks for the last hour asks for the same intervals until the next one begins.
+            let values = params![identity.migration, from];
+            let first = self.rows(SELECT_FIRST, values, "tallies", |row| {
+                row.integer(0, "interval_start")
+            })?;
+            from = first.first().copied().unwrap_or(from);
+        }
+        let values = params![
+            identity.migration,
+            identity.candidate_version,
+            identity.legacy_version,
+            identity.rules_hash,
+            from / SLOT_MICROS,
+        ];
+        let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
+            Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
+        })?;
+        let key = Key {
+            identity: identity.clone(),
+            from,
+            with_details,
+        };
+        let now = Timestamp::now().as_micros();
+        remembered.sums(&key, &Marks(marks), now, |added, from, to| {
+            self.add_rows(counting, added, from, to)
+        })
+    }
+
+    /// Adds the rows of all intervals that begin from one time on and before another one.
+    fn add_rows(
+        &self,
+        counting: &Counting<'_>,
+        added: &mut Added,
+        from: i64,
+        to: i64,
+    ) -> Result<(), StoreError> {
+        let selection = counting.selection;
         let spans = selection.left_out.iter();
         let counted: String = spans
             .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
             .collect();
+        // The last one there can be is before no other.
+        let end = if to == i64::MAX { "<=" } else { "<" };
+        let Added { sums, charged } = added;
+        let [of_tallies, of_groups, of_sets] = charged;
         for (table, order) in [
             (RecordType::Tally, ""),
             (RecordType::GroupTally, GROUPS_IN_ORDER),
             (RecordType::SetTally, SETS_IN_ORDER),
         ] {
-            let columns = needed_of(table, with_details);
+            let columns = needed_of(table, counting.with_details);
             let sql = format!(
-                "SELECT {columns} FROM {} {OF_IDENTITY}{counted} {order}",
+                "SELECT {columns} FROM {} {OF_IDENTITY} AND interval_start {end} ?6{counted} {order}",
                 table.table()
             );
-            let mut charged = Charged::default();
-            self.each(&sql, table, identity, selection, |row| {
+            self.each(&sql, table, counting.identity, (from, Some(to)), |row| {
                 match table {
                     RecordType::GroupTally => {
                         let group = group_tally(row)?;
-                        charged.row(&group)?;
+                        of_groups.row(&group)?;
                         sums.groups.add_row(group);
                     }
                     RecordType::SetTally => {
                         let set = set_tally(row)?;
-                        charged.row(&set)?;
+                        of_sets.row(&set)?;
                         sums.sets.add(set);
                     }
                     _ => {
                         let tally = tally(row)?;
-                        charged.row(&tally)?;
+                        of_tallies.row(&tally)?;
                         sums.add(tally);
                     }
                 }
                 Ok(())
             })?;
         }
-        Ok(sums)
+        Ok(())
     }
 
     /// Routes of which something was compared in the times that a selection leaves out, under any rules.
@@ -379,19 +453,21 @@ impl SqliteReader {
         sql: &str,
         table: RecordType,
         identity: &Identity,
-        selection: &Selection,
+        (from, to): (i64, Option<i64>),
         mut each: impl FnMut(&Fields<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let failed = |error| self.failed(error);
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let of_identity = [
+            &identity.migration,
+            &identity.legacy_version,
+            &identity.candidate_version,
+            &identity.rules_hash,
+        ];
+        let values = of_identity.map(|text| Value::from(text.clone()));
+        let limits = [Some(from), to].into_iter().flatten().map(Value::from);
         let mut rows = statement
-            .query(params![
-                identity.migration,
-                identity.legacy_version,
-                identity.candidate_version,
-                identity.rules_hash,
-                since(selection)
-            ])
+            .query(rusqlite::params_from_iter(values.into_iter().chain(limits)))
             .map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             each(&self.fields(row, table.table()))?;
@@ -470,10 +546,24 @@ const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND cand
 const GROUPS_IN_ORDER: &str = "ORDER BY interval_start, route, fingerprint";
 const SETS_IN_ORDER: &str = "ORDER BY interval_start, route, set_id";
 
-const SELECT_MIGRATIONS: &str =
-    "SELECT migration FROM tallies UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";
+/// From name to name by the index: to read all rows for a few names takes as long as a report.
+const SELECT_MIGRATIONS: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \
+     SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
+     SELECT name FROM names WHERE name IS NOT NULL UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";
 
-const SELECT_VERSIONS: &str = "SELECT candidate_version FROM (\
-     SELECT candidate_version, max(interval_start) AS began FROM tallies WHERE migration = ?1 GROUP BY 1 UNION ALL \
+const SELECT_VERSIONS: &str = "WITH RECURSIVE names(name) AS (\
+     SELECT min(candidate_version) FROM tallies WHERE migration = ?1 UNION ALL \
+     SELECT (SELECT min(candidate_version) FROM tallies WHERE migration = ?1 AND candidate_version > name) \
+     FROM names WHERE name IS NOT NULL) \
+     SELECT candidate_version FROM (\
+     SELECT name AS candidate_version, \
+     (SELECT max(interval_start) FROM tallies WHERE migration = ?1 AND candidate_version = name) AS began \
+     FROM names WHERE name IS NOT NULL UNION ALL \
      SELECT candidate_version, max(started) FROM watermarks WHERE migration = ?1 GROUP BY 1) \
      GROUP BY 1 ORDER BY max(began) DESC LIMIT 100";
+
+const SELECT_MARKS: &str = "SELECT slot, mark FROM slot_marks WHERE migration = ?1 AND candidate_version = ?2 \
+     AND legacy_version = ?3 AND rules_hash = ?4 AND slot >= ?5 ORDER BY slot";
+
+const SELECT_FIRST: &str = "SELECT interval_start FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
+     ORDER BY interval_start LIMIT 1";

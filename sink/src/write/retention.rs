@@ -113,6 +113,12 @@ fn remove_tallies(connection: &mut Connection, before: i64) -> rusqlite::Result<
             transaction.prepare_cached(remove)?.execute([id])?;
         }
     }
+    if !old.is_empty() && old.len() < ROWS_PER_STEP as usize {
+        // What is gone changes no more.
+        transaction
+            .prepare_cached("DELETE FROM slot_marks WHERE slot < ?1 / 300000000")?
+            .execute([before])?;
+    }
     transaction.commit()?;
     Ok(!old.is_empty())
 }

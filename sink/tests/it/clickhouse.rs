@@ -219,7 +219,10 @@ fn one_traffic_reads_the_same_out_of_both_stores() {
             let page = one.mismatches(&filter, 7).expect("it is read");
             assert_eq!(page, other.mismatches(&filter, 7).expect("it is read"));
             let Some(last) = page.last() else { break };
-            filter.before = Some((last.time, last.id));
+            let of = (last.time, last.id);
+            let beside = one.neighbours(&filter, of).expect("it is read");
+            assert_eq!(beside, other.neighbours(&filter, of).expect("it is read"));
+            filter.before = Some(of);
         }
     }
 }

@@ -258,10 +258,9 @@ fn a_mirror_starts_without_a_broker_and_the_next_run_sends_what_waits() {
 }
 
 fn store_with_topic(store: &StoreConfig, url: &str) -> StoreConfig {
-    StoreConfig {
-        url: url.parse().expect("a URL"),
-        ..store.clone()
-    }
+    let mut store = store.clone();
+    store.url = url.parse().expect("a URL");
+    store
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod mark;
 mod older;
 mod opening;
 mod recent;
+mod remembered;
 mod report;
 mod retention;
 mod runs;

@@ -7,6 +7,7 @@ use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
+use parity_sink::read::Neighbours;
 use parity_sink::{MismatchFilter, Selection, WriterOptions};
 use uuid::Uuid;
 
@@ -334,4 +335,39 @@ fn mismatches_are_found_by_group_and_route_in_pages() {
         ..MismatchFilter::default()
     };
     assert_eq!(ids(&part_of_a_name, 100).len(), 0);
+    // Each stands where the list has it.
+    for filter in [MismatchFilter::default(), rare] {
+        let listed = ids(&filter, 100);
+        for (place, id) in listed.iter().enumerate() {
+            let one = records.iter().find(|record| record.id == *id);
+            let one = one.expect("one of ours");
+            let found = reader.neighbours(&filter, (one.time, one.id));
+            let expected = Neighbours {
+                newer: place.checked_sub(1).map(|place| listed[place]),
+                older: listed.get(place + 1).copied(),
+                newer_count: place,
+                older_count: listed.len() - place - 1,
+                ..Neighbours::default()
+            };
+            assert_eq!(found.expect("it is read"), expected);
+            // Those before a time are not among them.
+            let since = MismatchFilter {
+                since: Some(one.time),
+                ..filter.clone()
+            };
+            let found = reader.neighbours(&since, (one.time, one.id));
+            let found = found.expect("it is read");
+            let same_time = |id: &&Uuid| {
+                let mut all = records.iter();
+                all.any(|record| record.id == **id && record.time == one.time)
+            };
+            let later = listed.iter().skip(place + 1).take_while(same_time);
+            assert_eq!(found.older_count, later.count());
+        }
+    }
+    let other_version = MismatchFilter {
+        candidate_version: Some("another".to_owned()),
+        ..MismatchFilter::default()
+    };
+    assert_eq!(ids(&other_version, 100).len(), 0);
 }

@@ -130,6 +130,17 @@ impl Services {
             }
             UpstreamUrl::Unix(_) => true,
         };
+        if let Some(other) = self.answers_for(side, url).filter(|_| is_ready) {
+            let listens = if ports.is_empty() {
+                format!("the command of the {side} listens on no port")
+            } else {
+                listens
+            };
+            let what = format!(
+                "{url} is answered by the command of the {other}; {listens}: compared would be the {other} with itself"
+            );
+            return Err(Broken { side, what });
+        }
         let what = match (is_ready, ports.is_empty() || has_its_port) {
             (true, true) => {
                 terminal::note(&format!(
@@ -149,6 +160,22 @@ impl Services {
             ),
         };
         Err(Broken { side, what })
+    }
+
+    /// The side whose command listens where another one should answer.
+    fn answers_for(&self, side: Side, url: &UpstreamUrl) -> Option<Side> {
+        let (UpstreamUrl::Http(place) | UpstreamUrl::Https(place)) = url else {
+            return None;
+        };
+        let listens = |service: &&Service| {
+            cfg!(target_os = "linux") && service.supervised.listening().contains(&place.port)
+        };
+        let own = self.started.iter().find(|service| service.side == side);
+        if own.is_some_and(|own| listens(&own)) {
+            return None;
+        }
+        let mut others = self.started.iter().filter(|service| service.side != side);
+        others.find(listens).map(|other| other.side)
     }
 
     /// The ports on which a service's command listens, as soon as there is one.

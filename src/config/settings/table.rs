@@ -9,6 +9,7 @@ use http::header::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use parity_comparator::redact::{PlainText, RedactConfig};
 use parity_comparator::rules::PROFILES as PROFILE_FILES;
+use parity_dashboards::links::LinkTemplate;
 use parity_mirror::{
     Forwarding, Limits, Mode, PathRewrite, Protocol, SampleBy, Sampling, UpstreamUrl,
 };
@@ -37,6 +38,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("kafka", kafka::ALL),
     Section::new("clickhouse", clickhouse::ALL),
     Section::new("sink", sink::ALL),
+    Section::new("links", links::ALL),
 ];
 
 impl Section {
@@ -442,5 +444,24 @@ pub(crate) mod sink {
         MEMORY: One<u64> = size("sink.memory", "Bytes of records that a sink holds in all")
             .default_of(|| default::size(SinkOptions::default().memory as u64));
         WORKERS: One<usize> = count("sink.workers", "Threads that decode and insert (one per core by default)").flag("--workers", "N");
+    }
+}
+
+/// Links from the pages to elsewhere.
+pub(crate) mod links {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    const fn link(key: &'static str, about: &'static str) -> One<LinkTemplate> {
+        One::new(key, Kind::Text, parsed, about)
+    }
+
+    settings! {
+        GRAFANA: One<LinkTemplate> = link("links.grafana", "Where the pages lead to Grafana; {migration}, {candidate_version}, {route}, {group}, {from_ms} and {to_ms} are filled in, percent-encoded")
+            .example("https://grafana.example/d/parity-overview?var-migration={migration}&from={from_ms}&to={to_ms}").needs_restart();
+        TRACE: One<LinkTemplate> = link("links.trace", "Where an exchange leads to its trace: {trace_id} is that of its traceparent")
+            .example("https://traces.example/trace/{trace_id}").needs_restart();
+        LOGS: One<LinkTemplate> = link("links.logs", "Where the pages lead to logs; with the same names as the others")
+            .example("https://logs.example/search?trace={trace_id}&from={from_ms}&to={to_ms}").needs_restart();
     }
 }

@@ -131,6 +131,26 @@ fn who_takes_the_port_meanwhile_is_not_taken_for_the_service_either() {
 }
 
 #[test]
+fn a_legacy_that_listens_on_the_candidates_port_is_not_compared_with_itself() {
+    let job = Job::new();
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let equal = command("equal");
+    let both = format!("(PORT={port}; export PORT; {equal}) & {equal}");
+    let url = format!("http://127.0.0.1:{port}");
+    for candidate in ["sleep 1000", &equal] {
+        let (code, said) = run(&job, [&both, candidate], &["--candidate", &url]);
+        assert_eq!(code, 2, "{said}");
+        let why = format!("the candidate: {url} is answered by ");
+        assert!(
+            said.contains(&why) || said.contains("is answered by the command of the legacy"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_service_that_dies_in_the_middle_ends_the_job() {
     let job = Job::new();
     let (equal, mortal) = (command("equal"), command("mortal"));

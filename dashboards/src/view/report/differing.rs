@@ -29,6 +29,12 @@ pub(crate) struct Differing<'a> {
     pub(crate) hint: Option<String>,
     /// The same, if it is one of `spelt`.
     pub(crate) spelt_hint: Option<String>,
+    /// How many entries are not there, because somebody wanted only the first.
+    pub(crate) left_out: usize,
+    /// How many causes and groups there are in all, in words.
+    pub(crate) extent: String,
+    /// The same of `spelt`.
+    pub(crate) spelt_extent: String,
 }
 
 /// What is told at once.
@@ -39,7 +45,33 @@ pub(crate) enum Entry<'a> {
     Group(Box<Group<'a>>),
 }
 
+/// Groups of a cause whose history is shown for it: the most frequent.
+const SHOWN_OVER_TIME: usize = 2;
+
 impl Entry<'_> {
+    /// The names by which its history is asked for.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self {
+            Self::Cause(cause) => {
+                let members = cause.members.iter().take(SHOWN_OVER_TIME);
+                let names = members.map(|member| member.group.fingerprint.clone());
+                names.collect()
+            }
+            Self::Group(group) => vec![group.report.fingerprint.clone()],
+        }
+    }
+
+    /// What its history counts.
+    pub(crate) fn counted(&self) -> &'static str {
+        match self {
+            Self::Cause(cause) if cause.members.len() > SHOWN_OVER_TIME => {
+                "mismatches of its most frequent groups"
+            }
+            Self::Group(group) if group.shapes.len() > 1 => "mismatches of its most frequent shape",
+            Self::Cause(_) | Self::Group(_) => "mismatches",
+        }
+    }
+
     fn severity(&self) -> Severity {
         match self {
             Self::Cause(cause) => cause.report.severity,
@@ -90,12 +122,31 @@ impl<'a> Differing<'a> {
         let of = |list: &[Entry<'a>]| list.iter().find_map(Entry::hint).map(hint);
         let hint = of(&entries);
         Self {
+            left_out: 0,
+            extent: extent(&entries),
+            spelt_extent: extent(&spelt),
             spelt_hint: if hint.is_none() { of(&spelt) } else { None },
             hint,
             spelt,
             entries,
             transient: listing.transient.iter().map(Group::from).collect(),
         }
+    }
+}
+
+impl Differing<'_> {
+    /// Only so many of each list, and of the groups of each cause.
+    pub(crate) fn first(mut self, entries: usize, members: usize) -> Self {
+        for list in [&mut self.entries, &mut self.spelt] {
+            self.left_out += list.len().saturating_sub(entries);
+            list.truncate(entries);
+            for entry in list {
+                if let Entry::Cause(cause) = entry {
+                    cause.listed = members;
+                }
+            }
+        }
+        self
     }
 }
 
@@ -132,6 +183,8 @@ pub(crate) struct Cause<'a> {
     pub(crate) members: Vec<Member<'a>>,
     /// What is special about the requests of all of them.
     shared: Vec<&'a SpecialAttribute>,
+    /// How many of its groups are listed with it.
+    listed: usize,
 }
 
 /// What the groups of a cause share.
@@ -200,7 +253,19 @@ impl<'a> Cause<'a> {
             report,
             members,
             shared,
+            listed: usize::MAX,
         })
+    }
+
+    /// Its groups that are listed with it.
+    pub(crate) fn listed(&self) -> &[Member<'a>] {
+        self.members.get(..self.listed).unwrap_or(&self.members)
+    }
+
+    /// How many others it has, in words.
+    pub(crate) fn unlisted(&self) -> Option<String> {
+        let others = self.members.len().saturating_sub(self.listed) as u64;
+        (others > 0).then(|| plural(others, "more group", "more groups"))
     }
 
     /// How many mismatches, with a sign if there may be more.

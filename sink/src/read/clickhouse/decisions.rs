@@ -123,7 +123,7 @@ impl ClickHouseReader {
         rows.into_iter().map(TermsRow::into_record).collect()
     }
 
-    fn bound(&self, sql: &str, conditions: Conditions) -> clickhouse::query::Query {
+    pub(super) fn bound(&self, sql: &str, conditions: Conditions) -> clickhouse::query::Query {
         let question = self.server.client().query(sql);
         let values = conditions.values.into_iter();
         values.fold(question, |question, value| match value {
@@ -180,7 +180,8 @@ const OF_DECISIONS: Spelling = Spelling {
     time: TIME,
 };
 
-const OF_TERMS: Spelling = Spelling {
+/// How a table is asked that is named `t`.
+pub(super) const OF_TERMS: Spelling = Spelling {
     prefix: "t.",
     id: "toString(t.id)",
     micros: "toUnixTimestamp64Micro(t.time)",

@@ -7,15 +7,19 @@ use clickhouse::Row;
 use parity_schemas::record::Mismatch;
 use parity_schemas::table::{self, Column, Role};
 use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::ClickHouseReader;
+use super::decisions::OF_TERMS;
 use super::forms::{FromColumn, SelectColumn};
 use super::rows::{MISMATCH, MismatchRow, plain, select};
+use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::MismatchFilter;
+use crate::read::conditions::Conditions;
 use crate::read::groups::ExampleRow;
+use crate::read::neighbours::{Beside, MAX_NEIGHBOURS, Side};
 
 /// Ids of one query.
 const IDS_PER_QUESTION: usize = 1_000;
@@ -23,6 +27,16 @@ const IDS_PER_QUESTION: usize = 1_000;
 /// All columns, for a SELECT.
 fn all_columns() -> String {
     select(table::MISMATCHES, MISMATCH, plain)
+}
+
+fn of_mismatches(filter: &MismatchFilter) -> Conditions {
+    let holds = ("has(t.fingerprints, ?)", filter.fingerprint.clone());
+    Conditions::of_mismatches(filter, holds, &OF_TERMS)
+}
+
+#[derive(Row, Deserialize)]
+struct NameRow {
+    name: String,
 }
 
 /// The columns for an example.
@@ -68,46 +82,49 @@ impl ClickHouseReader {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
-        let mut conditions = vec!["1"];
-        let class = filter.class.map(|class| class.as_str().to_owned());
-        let words = [
-            ("migration = ?", &filter.migration),
-            ("route = ?", &filter.route),
-            ("has(fingerprints, ?)", &filter.fingerprint),
-            ("class = ?", &class),
-        ];
-        for (condition, value) in &words {
-            if value.is_some() {
-                conditions.push(condition);
-            }
-        }
-        if filter.before.is_some() {
-            // The first condition uses the primary key; the second one orders rows of the same microsecond.
-            conditions.push("t.time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
-            conditions.push("(toUnixTimestamp64Micro(t.time), toString(t.id)) < (?, ?)");
+        let mut conditions = of_mismatches(filter);
+        if let Some((time, id)) = filter.before {
+            conditions.is_before(time, id);
         }
         let sql = format!(
-            "SELECT {} FROM mismatches AS t WHERE {} ORDER BY t.time DESC, toString(t.id) DESC LIMIT 1 BY t.id LIMIT ?",
+            "SELECT {} FROM mismatches AS t {} {} LIMIT 1 BY t.id LIMIT {limit}",
             all_columns(),
-            conditions.join(" AND ")
+            conditions.sql(),
+            conditions.order()
         );
-        let mut question = self.server.client().query(&sql);
-        for (_, value) in &words {
-            if let Some(value) = value {
-                question = question.bind(value);
-            }
-        }
-        if let Some((time, id)) = filter.before {
-            question = question
-                .bind(time.as_micros())
-                .bind(time.as_micros())
-                .bind(id.to_string());
-        }
-        let question = question.bind(limit);
+        let question = self.bound(&sql, conditions);
         self.ask::<MismatchRow>(question)?
             .into_iter()
             .map(MismatchRow::into_record)
             .collect()
+    }
+
+    pub(super) fn list_beside(
+        &self,
+        filter: &MismatchFilter,
+        (time, id): (Timestamp, Uuid),
+        side: Side,
+    ) -> Result<Beside, StoreError> {
+        let mut conditions = of_mismatches(filter);
+        let order = match side {
+            Side::Newer => {
+                conditions.is_after(time, id);
+                conditions.order_by_age()
+            }
+            Side::Older => {
+                conditions.is_before(time, id);
+                conditions.order()
+            }
+        };
+        let sql = format!(
+            "SELECT toString(t.id) AS name FROM mismatches AS t {} {order} LIMIT 1 BY t.id LIMIT {}",
+            conditions.sql(),
+            MAX_NEIGHBOURS + 1
+        );
+        let found = self.ask::<NameRow>(self.bound(&sql, conditions))?;
+        let names = found.iter();
+        let ids = names.map(|row| word("mismatches", "id", &row.name));
+        Ok(Beside::of(ids.collect::<Result<_, _>>()?))
     }
 
     /// The columns for examples, by id, without those that no longer exist.

@@ -58,7 +58,7 @@ impl Sum {
 }
 
 /// The rechecks of one group.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in crate::read) struct Spread {
     /// By day and process, sorted. A list, because there are many of them, and rows come by day.
     parts: Vec<((i32, Uuid), Part)>,
@@ -67,7 +67,7 @@ pub(in crate::read) struct Spread {
 }
 
 /// What one process counted of the group on one day.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Part {
     count: u64,
     rechecks: u64,

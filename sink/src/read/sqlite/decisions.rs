@@ -10,7 +10,7 @@ use rusqlite::types::ToSqlOutput;
 use uuid::Uuid;
 
 use super::rows::{all_of, audit, needed_of, tally, terms};
-use super::{OF_IDENTITY, SqliteReader, within};
+use super::{OF_IDENTITY, SqliteReader, since, within};
 use crate::error::StoreError;
 use crate::read::audit::AuditFilter;
 use crate::read::charged::Charged;
@@ -115,7 +115,8 @@ impl SqliteReader {
         }
         let mut sums = CountedSums::default();
         let mut charged = Charged::default();
-        self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
+        let from = since(&asked.since());
+        self.each(&sql, RecordType::Tally, identity, (from, None), |row| {
             let tally = tally(row)?;
             charged.row(&tally)?;
             sums.add(tally);
@@ -125,7 +126,8 @@ impl SqliteReader {
     }
 }
 
-const SPELLING: Spelling = Spelling {
+/// How this store writes conditions.
+pub(super) const SPELLING: Spelling = Spelling {
     prefix: "",
     id: "id",
     micros: "time",
@@ -188,6 +190,7 @@ mod tests {
             migration: migration.then(|| "default".to_owned()),
             outcome: outcome.then_some(Outcome::Pass),
             before: before.then(|| (Timestamp::from_micros(1), Uuid::nil())),
+            ..DecisionFilter::default()
         };
         for asked in 0..8 {
             let filter = of(asked & 1 > 0, asked & 2 > 0, asked & 4 > 0);

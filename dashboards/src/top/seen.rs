@@ -1,0 +1,228 @@
+//! What is known now: the documents that were last answered, and what follows from two of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::evidence::Decision;
+use parity_schemas::history::{History, HistoryBucket};
+use parity_schemas::report::Report;
+use parity_schemas::time::Timestamp;
+
+use crate::view::words::shown;
+use crate::view::{Decided, Listing, SinkStatus, Status};
+
+/// Everything that is shown. Cheap to clone.
+#[derive(Clone)]
+pub struct Seen {
+    /// Which admin port is asked.
+    pub source: String,
+    /// Whether it answers.
+    pub connection: Connection,
+    /// Whose it is.
+    pub process: Process,
+    /// What the last two answers say of the clients between them.
+    pub live: Option<Live>,
+    /// The time that the mirror added to them.
+    pub overhead: Option<Overhead>,
+    /// The report with the decision on it; `None` until both came.
+    pub(crate) decided: Option<Arc<Decided>>,
+    /// How parity held lately.
+    pub history: Option<Arc<History>>,
+    /// Why there is no report although the port answers.
+    pub trouble: Option<String>,
+}
+
+/// Whether the port answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// It was not asked yet.
+    Asking,
+    /// It answered then.
+    Answered(Timestamp),
+    /// It does not.
+    Lost {
+        /// Why, in one line.
+        why: String,
+        /// When it last answered; `None` if it never did.
+        last: Option<Timestamp>,
+        /// When it is asked again.
+        again: Timestamp,
+    },
+}
+
+/// Whose port it is.
+#[derive(Clone, Debug, Default)]
+pub enum Process {
+    /// Not known yet.
+    #[default]
+    Unknown,
+    /// A mirror.
+    Mirror(Box<Status>),
+    /// A sink.
+    Sink(SinkStatus),
+    /// A process that only reads a store.
+    Reader,
+}
+
+/// What happened to clients between two answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Live {
+    /// Requests that ended, in a second.
+    pub rate: f64,
+    /// Those of them that got no whole answer of the legacy, 0..=1.
+    pub failed: f64,
+    /// Those of them that got one that is an error of the legacy's own, 0..=1.
+    pub errors: f64,
+}
+
+/// The time that is added to requests, by the metric of the mirror.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overhead {
+    /// How many requests were within each bound in microseconds, the lowest first.
+    pub within: Vec<(u64, u64)>,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl Overhead {
+    /// What was counted since `earlier`.
+    fn since(&self, earlier: &Self) -> Self {
+        let before = |bound: u64| {
+            let found = earlier.within.iter().find(|(other, _)| *other == bound);
+            found.map_or(0, |(_, count)| *count)
+        };
+        let each = self.within.iter();
+        Self {
+            within: each
+                .map(|(bound, count)| (*bound, count.saturating_sub(before(*bound))))
+                .collect(),
+            count: self.count.saturating_sub(earlier.count),
+        }
+    }
+
+    /// The bound that this share of the requests is within; `None` if nothing was counted, or it is beyond the last bound.
+    pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
+        let wanted = self.count as f64 * share;
+        let mut bounds = self.within.iter();
+        let found = bounds.find(|(_, count)| self.count > 0 && *count as f64 >= wanted);
+        found.map(|(bound, _)| *bound)
+    }
+}
+
+/// Compares one answer with the one before.
+#[derive(Debug, Default)]
+pub struct Meter {
+    before: Option<Counted>,
+    overhead: Option<Overhead>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    ended: u64,
+    failed: u64,
+    errors: u64,
+}
+
+impl Meter {
+    /// What happened since the answer before; `None` for the first one, and where the process began anew.
+    pub fn clients(&mut self, status: &Status, passed: Duration) -> Option<Live> {
+        let sum = |wanted: fn(ClientOutcome) -> bool| -> u64 {
+            let counts = status.clients.iter();
+            let counts = counts.filter(|(outcome, _)| wanted(**outcome));
+            counts.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
+        };
+        let now = Counted {
+            ended: sum(|_| true),
+            failed: sum(ClientOutcome::is_failure),
+            errors: sum(|outcome| outcome == ClientOutcome::ServerError),
+        };
+        let before = self.before.replace(now)?;
+        let ended = now.ended.checked_sub(before.ended)?;
+        let share =
+            |part: u64, before: u64| part.saturating_sub(before) as f64 / ended.max(1) as f64;
+        Some(Live {
+            rate: ended as f64 / passed.as_secs_f64().max(f64::EPSILON),
+            failed: share(now.failed, before.failed),
+            errors: share(now.errors, before.errors),
+        })
+    }
+
+    /// The time that was added to the requests since the answer before, or to all if there was none in between.
+    pub fn overhead(&mut self, now: Overhead) -> Overhead {
+        let since = self.overhead.as_ref().map(|before| now.since(before));
+        let lately = since.filter(|lately| lately.count > 0);
+        let told = lately.unwrap_or_else(|| now.clone());
+        self.overhead = Some(now);
+        told
+    }
+}
+
+impl Seen {
+    /// Nothing is known yet.
+    pub fn nothing(source: impl Into<String>) -> Self {
+        Self {
+            source: source.into(),
+            connection: Connection::Asking,
+            process: Process::Unknown,
+            live: None,
+            overhead: None,
+            decided: None,
+            history: None,
+            trouble: None,
+        }
+    }
+
+    /// Takes over a report and the decision that was answered beside it. They are of about the same moment.
+    pub fn decided(&mut self, report: Report, decision: Decision) {
+        // The port has taken over from its own decision what of the report does not count.
+        let listing = Listing::of(&report, decision.thresholds.noise);
+        self.trouble = None;
+        self.decided = Some(Arc::new(Decided {
+            report,
+            decision,
+            listing,
+            absent: None,
+        }));
+    }
+
+    /// The first line.
+    pub(crate) fn title(&self) -> String {
+        let whose = match &self.process {
+            Process::Unknown => "",
+            Process::Mirror(_) => "mirror ",
+            Process::Sink(_) => "sink ",
+            Process::Reader => "ui ",
+        };
+        let migration = match (&self.decided, &self.process) {
+            (Some(decided), _) => shown(&decided.report.migration),
+            (None, Process::Mirror(status)) => shown(&status.migration),
+            _ => "–".to_owned(),
+        };
+        let source = shown(&self.source);
+        let told = match &self.connection {
+            Connection::Asking => "asking".to_owned(),
+            Connection::Answered(at) => format!("updated {}", clock(*at)),
+            Connection::Lost { last, .. } => match last {
+                Some(last) => format!("NO CONNECTION since {}", clock(*last)),
+                None => "NO CONNECTION".to_owned(),
+            },
+        };
+        format!("parity top · {whose}{source} · {migration} · {told}")
+    }
+
+    /// The last buckets, one after the other, in which the candidate failed on every compared request.
+    pub(crate) fn down_since(&self) -> Option<Timestamp> {
+        let buckets = self.history.as_ref()?.buckets.iter().rev();
+        let counted = buckets.filter(|bucket| bucket.compared > 0);
+        let is_down = |bucket: &&HistoryBucket| bucket.candidate_failures >= bucket.compared;
+        counted.take_while(is_down).last().map(|bucket| bucket.from)
+    }
+}
+
+/// A time of day in UTC.
+pub(crate) fn clock(time: Timestamp) -> String {
+    let text = time.to_string();
+    let clock = text.split_once('T').and_then(|(_, clock)| clock.get(..8));
+    format!("{} UTC", clock.unwrap_or(&text))
+}

@@ -1,0 +1,254 @@
+//! What a process that serves pages remembers of the counts that it has read, so that it reads each of them once.
+//!
+//! Ten days of a hundred routes are a million and a half rows, and adding them up takes seconds. They are added up in the order
+//! of time, so what was added up to some time is kept ([`Prefix`]), and only what came since is read and added to it: the result
+//! is the same as that of reading all. Whether what is kept is still what the store has is not supposed but asked: the
+//! store gives each five minutes a number that is another one after each change ([`Marks`]). A late row, one that grew, one
+//! that retention removed or another file in the place of the first: what is kept is then forgotten, and read anew.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use parity_schemas::tally::Identity;
+
+use crate::read::Added;
+
+/// Five minutes, by which the store marks changes.
+pub(crate) const SLOT_MICROS: i64 = 300_000_000;
+/// So many slots before the last one are read each time: they still change.
+const OPEN_SLOTS: i64 = 2;
+/// What is remembered in all, in bytes as they are estimated: four reports of ten thousand groups, or a hundred usual ones.
+const MAX_BYTES: usize = 256 << 20;
+
+/// What counts are of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) identity: Identity,
+    /// The first interval that counts.
+    pub(crate) from: i64,
+    pub(crate) with_details: bool,
+}
+
+/// The numbers of all slots that count, in order.
+pub(crate) struct Marks(pub(crate) Vec<(i64, i64)>);
+
+impl Marks {
+    /// One number for those before a slot.
+    fn before(&self, slot: i64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let slots = self.0.iter().take_while(|(at, _)| *at < slot);
+        slots.for_each(|mark| mark.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// One number for all.
+    fn all(&self) -> u64 {
+        self.before(i64::MAX)
+    }
+
+    /// The first slot that may still change. `now` may be before the last one: clocks differ.
+    fn open_from(&self, now: i64) -> i64 {
+        let last = self.0.last().map_or(0, |(slot, _)| *slot);
+        last.min(now / SLOT_MICROS)
+            .saturating_sub(OPEN_SLOTS)
+            .max(1)
+    }
+}
+
+/// Counts that were added up.
+#[derive(Clone)]
+struct Prefix {
+    /// Those of the slots before this one.
+    to: i64,
+    /// The number of their marks.
+    marks: u64,
+    added: Arc<Added>,
+}
+
+#[derive(Default)]
+struct Entry {
+    /// Up to the slots that change.
+    closed: Option<Prefix>,
+    /// Everything.
+    all: Option<Prefix>,
+    /// When it was last used.
+    used: u64,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        let kept = self.closed.iter().chain(&self.all);
+        kept.map(|prefix| prefix.added.bytes()).sum()
+    }
+}
+
+/// The memory of one process. Cheap to clone; clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Remembered(Arc<Mutex<Entries>>);
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<Key, Entry>,
+    uses: u64,
+}
+
+impl Remembered {
+    /// The counts of a key, as the store has them now: `add` adds those of the intervals from the first time on and
+    /// before the second to what is given.
+    pub(crate) fn sums<E>(
+        &self,
+        key: &Key,
+        marks: &Marks,
+        now: i64,
+        mut add: impl FnMut(&mut Added, i64, i64) -> Result<(), E>,
+    ) -> Result<Added, E> {
+        let (closed, all) = self.find(key);
+        let number = marks.all();
+        if let Some(all) = all.filter(|all| all.marks == number) {
+            return Ok(Added::clone(&all.added));
+        }
+        let to = marks.open_from(now);
+        let closed =
+            closed.filter(|closed| closed.to <= to && marks.before(closed.to) == closed.marks);
+        let (mut added, from) = match closed {
+            Some(closed) => (Added::clone(&closed.added), closed.to * SLOT_MICROS),
+            None => (Added::default(), key.from),
+        };
+        let open = (to * SLOT_MICROS).max(key.from);
+        if open > from {
+            add(&mut added, from, open)?;
+        }
+        let closed = (open > key.from).then(|| Prefix {
+            to,
+            marks: marks.before(to),
+            added: Arc::new(added.clone()),
+        });
+        add(&mut added, open.max(from), i64::MAX)?;
+        let all = Prefix {
+            to: i64::MAX,
+            marks: number,
+            added: Arc::new(added.clone()),
+        };
+        self.keep(key, closed, all);
+        Ok(added)
+    }
+
+    fn find(&self, key: &Key) -> (Option<Prefix>, Option<Prefix>) {
+        self.with(|entries| {
+            entries.uses += 1;
+            let uses = entries.uses;
+            let Some(entry) = entries.by_key.get_mut(key) else {
+                return (None, None);
+            };
+            entry.used = uses;
+            (entry.closed.clone(), entry.all.clone())
+        })
+    }
+
+    fn keep(&self, key: &Key, closed: Option<Prefix>, all: Prefix) {
+        self.with(|entries| {
+            entries.uses += 1;
+            let entry = Entry {
+                closed,
+                all: Some(all),
+                used: entries.uses,
+            };
+            entries.by_key.insert(key.clone(), entry);
+            while entries.by_key.values().map(Entry::bytes).sum::<usize>() > MAX_BYTES {
+                let oldest = entries.by_key.iter().min_by_key(|(_, entry)| entry.used);
+                let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                    return;
+                };
+                entries.by_key.remove(&oldest);
+            }
+        });
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Entries) -> T) -> T {
+        // What is kept is replaced as a whole, so a panic leaves nothing half done.
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Remembered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Remembered(…)")
+    }
+}
+
+/// What is remembered of a store is no part of where it is.
+impl PartialEq for Remembered {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Remembered {}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    fn read(memory: &Remembered, from: i64, marks: &[(i64, i64)], now: i64) -> Vec<(i64, i64)> {
+        let key = Key {
+            identity: Identity::default(),
+            from,
+            with_details: true,
+        };
+        let mut read = Vec::new();
+        let of = |time: i64| {
+            if time == i64::MAX {
+                time
+            } else {
+                time / SLOT_MICROS
+            }
+        };
+        let sums = memory.sums(
+            &key,
+            &Marks(marks.to_vec()),
+            now * SLOT_MICROS,
+            |_, from, to| {
+                read.push((of(from), of(to)));
+                Ok::<_, Infallible>(())
+            },
+        );
+        sums.expect("it cannot fail");
+        read
+    }
+
+    #[test]
+    fn only_what_may_have_changed_is_read_again() {
+        let memory = Remembered::default();
+        let first = [(10, 1), (11, 2), (12, 3), (13, 4)];
+        let all = i64::MAX;
+        assert_eq!(read(&memory, 0, &first, 20), [(0, 11), (11, all)]);
+        assert_eq!(read(&memory, 0, &first, 20), [], "nothing changed");
+        let grown = [(10, 1), (11, 2), (12, 3), (13, 5)];
+        assert_eq!(read(&memory, 0, &grown, 20), [(11, all)]);
+        let later = [(10, 1), (11, 2), (12, 3), (13, 5), (15, 1)];
+        assert_eq!(read(&memory, 0, &later, 20), [(11, 13), (13, all)]);
+        // A late row, and one that is gone.
+        let late = [(10, 1), (11, 9), (12, 3), (13, 5), (15, 1)];
+        assert_eq!(read(&memory, 0, &late, 20), [(0, 13), (13, all)]);
+        let gone = [(11, 9), (12, 3), (13, 5), (15, 1)];
+        assert_eq!(read(&memory, 0, &gone, 20), [(0, 13), (13, all)]);
+        assert_eq!(read(&memory, 0, &gone, 20), []);
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_and_a_begin_that_is_late_leave_nothing_out() {
+        let memory = Remembered::default();
+        let all = i64::MAX;
+        assert_eq!(read(&memory, 0, &[], 20), [(0, 1), (1, all)]);
+        let ahead = [(10, 1), (1_000, 2)];
+        assert_eq!(read(&memory, 0, &ahead, 20), [(1, 18), (18, all)]);
+        // It begins within what may change.
+        let from = 19 * SLOT_MICROS;
+        assert_eq!(read(&memory, from, &[(19, 1), (20, 1)], 20), [(19, all)]);
+        assert_eq!(read(&memory, from, &[(19, 1), (20, 2)], 20), [(19, all)]);
+    }
+}

@@ -1,0 +1,170 @@
+//! A process that remembers what it has read tells the same as one that reads all, whatever changes in between.
+
+use parity_schemas::id::new_id;
+use parity_schemas::record::{MismatchClass, Record};
+use parity_schemas::tally::{SetTally, Tally, set_id};
+use parity_schemas::targets::{DistinctTargets, FrequentTargets};
+use parity_schemas::time::Timestamp;
+use parity_sink::{Reader, Selection, StoreConfig};
+
+use crate::support::{Store, group_tally, tally};
+
+const MINUTE: i64 = 60_000_000;
+
+/// Rows of one minute: two routes with targets, groups and sets that vary with it.
+fn minute(minute: i64) -> Vec<Record> {
+    let begin = Timestamp::from_micros(minute * MINUTE);
+    let mut records = Vec::new();
+    for (place, route) in ["GET /a", "GET /b/{id}"].into_iter().enumerate() {
+        let number = minute.unsigned_abs() + place as u64;
+        let mut counted = Tally {
+            target_key: "key".to_owned(),
+            // More than are counted one by one: how they are added up depends on the order.
+            frequent_targets: FrequentTargets::from_counts(
+                (0..30).map(|at| ((number * 7 + at * at) % 97, at % 5 + 1)),
+            ),
+            targets: DistinctTargets::default(),
+            ..tally(route, begin, 100)
+        };
+        counted.counts.mismatch = 2;
+        counted.counts.classes = [(MismatchClass::Confirmed, 2)].into();
+        let name = format!("{:016x}", number % 11);
+        let mut group = group_tally(&counted, &name, 2, new_id());
+        group.run = counted.run;
+        records.push(Record::GroupTally(Box::new(group)));
+        records.push(Record::SetTally(Box::new(SetTally {
+            tally_id: counted.id,
+            revision: 1,
+            identity: counted.identity.clone(),
+            interval_start: begin,
+            run: counted.run,
+            route: route.to_owned(),
+            set_id: set_id([name.as_str()]),
+            fingerprints: vec![name],
+            classes: [(MismatchClass::Confirmed, 2)].into(),
+            never_asked: 0,
+        })));
+        records.push(Record::Tally(Box::new(counted)));
+    }
+    records
+}
+
+/// Both ways of reading, as text; of everything, and since some time.
+fn same(store: &Store, remembering: &StoreConfig, since: &[i64], what: &str) {
+    let remembered = Reader::open(remembering).expect("it opens");
+    let read = store.reader();
+    let all = std::iter::once(None).chain(since.iter().map(|since| Some(*since)));
+    for since in all {
+        let selection = Selection {
+            since: since.map(|minute| Timestamp::from_micros(minute * MINUTE)),
+            with_recent: true,
+            ..Selection::default()
+        };
+        let report = |reader: &Reader| {
+            let report = reader.report(&selection).expect("it is read");
+            // Latencies, targets and what is not part of the document are in it.
+            format!("{report:?}")
+        };
+        assert_eq!(report(&remembered), report(&read), "{what}, {since:?}");
+        let evidence = |reader: &Reader| {
+            let evidence = reader.evidence(&selection).expect("it is read");
+            format!("{evidence:?}")
+        };
+        assert_eq!(evidence(&remembered), evidence(&read), "{what}, {since:?}");
+    }
+}
+
+#[test]
+fn what_is_remembered_is_what_the_store_has() {
+    let store = Store::new();
+    let now = Timestamp::now().as_micros() / MINUTE;
+    let first = now - 90;
+    store.fill((first..now - 30).flat_map(minute));
+    let remembering = store.url.clone().remembering();
+    let since = [first + 7, now - 45, now + 10];
+    let same = |what: &str| same(&store, &remembering, &since, what);
+    same("the first time");
+    same("nothing changed");
+    store.fill((now - 30..now).flat_map(minute));
+    same("more was counted");
+    store.fill(minute(now - 80));
+    same("late rows");
+    store.fill(minute(first - 3));
+    same("rows before all others");
+    let sql = |sql: &str| {
+        let changed = store.sql().execute(sql, ()).expect("it is done");
+        assert!(changed > 0, "{sql}");
+    };
+    sql(
+        "UPDATE tallies SET received = received + 1, revision = revision + 1 WHERE id = (SELECT min(id) FROM tallies)",
+    );
+    same("a row that grew");
+    sql("UPDATE group_tallies SET count = count + 1 WHERE fingerprint = '0000000000000003'");
+    same("a group that grew");
+    sql("UPDATE set_tallies SET never_asked = 1 WHERE fingerprints LIKE '%4\"%'");
+    same("a set that changed");
+    sql(
+        "UPDATE tallies SET interval_start = interval_start + 1200000000 WHERE route = 'GET /a' AND rowid % 9 = 0",
+    );
+    same("rows of another time");
+    let old = (now - 60) * MINUTE;
+    for table in ["group_tallies", "set_tallies", "tallies"] {
+        sql(&format!("DELETE FROM {table} WHERE interval_start < {old}"));
+    }
+    same("rows that are gone");
+    store.fill(minute(-1));
+    store.fill(minute(now + 100_000));
+    same("clocks that are wrong");
+    sql("UPDATE tallies SET rules_hash = 'other' WHERE route = 'GET /a'");
+    same("another identity");
+}
+
+#[test]
+fn another_file_in_its_place_is_another_store() {
+    let (one, other) = (Store::new(), Store::new());
+    let now = Timestamp::now().as_micros() / MINUTE;
+    one.fill((now - 40..now).flat_map(minute));
+    other.fill(
+        (now - 40..now)
+            .flat_map(minute)
+            .filter(|record| match record {
+                Record::Tally(tally) => tally.route == "GET /a",
+                _ => true,
+            }),
+    );
+    let remembering = one.url.clone().remembering();
+    same(&one, &remembering, &[], "the first");
+    let before = one.received();
+    // A backup that is put back in its place.
+    for suffix in ["-wal", "-shm"] {
+        let mut log = one.path.clone().into_os_string();
+        log.push(suffix);
+        let _absent = std::fs::remove_file(log);
+    }
+    other
+        .sql()
+        .execute(
+            "VACUUM INTO ?1",
+            [one.path.with_extension("new").display().to_string()],
+        )
+        .expect("it is copied");
+    std::fs::rename(one.path.with_extension("new"), &one.path).expect("it is put in its place");
+    same(&one, &remembering, &[], "the other");
+    assert!(one.received() < before);
+}
+
+#[test]
+fn a_table_that_was_dropped_is_not_remembered() {
+    let store = Store::new();
+    let now = Timestamp::now().as_micros() / MINUTE;
+    store.fill((now - 40..now).flat_map(minute));
+    let remembering = store.url.clone().remembering();
+    same(&store, &remembering, &[], "all");
+    store
+        .sql()
+        .execute_batch("DROP TABLE group_tallies; DROP TABLE slot_marks")
+        .expect("they are dropped");
+    // A writer makes them again.
+    store.fill(minute(now));
+    same(&store, &remembering, &[], "without groups");
+}

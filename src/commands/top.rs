@@ -1,0 +1,54 @@
+//! `parity top`: the overview of an admin port, live in a terminal; without one, once as text.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use parity_dashboards::terminal;
+
+use crate::cli::TopArgs;
+use crate::process::signals::{Hangup, Signal, Signals};
+use crate::top::{Asked, Source, live, once};
+
+/// Runs it.
+pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
+    let token = args.token_file.as_deref().map(token).transpose()?;
+    let source = Source::new(
+        args.admin.clone(),
+        token,
+        args.ca_file.as_deref(),
+        Asked {
+            migration: args.migration.clone(),
+            since: args.since.clone(),
+        },
+    )?;
+    if args.once || !is_screen() {
+        terminal::print(&once(&source)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut signals = Signals::listen(Hangup::Ends)?;
+    let choice = anstream::AutoStream::choice(&std::io::stdout());
+    let colors = choice != anstream::ColorChoice::Never;
+    let (window, ended) = live(source, args.interval, colors)?;
+    signals.wait(
+        async {
+            // An error means that the window is gone, which ends it, too.
+            let _ended = ended.await;
+        },
+        |signal| signal == Signal::End,
+    );
+    window.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there is a screen to draw on and a keyboard.
+fn is_screen() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    !dumb && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
+}
+
+fn token(path: &std::path::Path) -> Result<String> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the token in {}", path.display()))?;
+    Ok(text.trim().to_owned())
+}
