@@ -131,6 +131,8 @@ pub struct MismatchFilter {
     pub candidate_version: Option<String>,
     /// Only of requests that were received at this time or later.
     pub since: Option<Timestamp>,
+    /// Only of requests that were received before this time.
+    pub until: Option<Timestamp>,
     /// Only those after this one, for paging: time and id of the last mismatch of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }

@@ -70,6 +70,7 @@ fn list(args: &ListArgs) -> Result<ExitCode> {
         migration: (!args.all_migrations).then_some(migration),
         outcome: args.outcome,
         before,
+        ..DecisionFilter::default()
     };
     let reader = Reader::open(&store)?;
     let page = view::decision_page(&reader, &filter, args.limit)?;

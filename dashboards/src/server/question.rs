@@ -288,9 +288,19 @@ pub(super) struct MismatchQuestion {
 
 impl Parameters for MismatchQuestion {
     fn known() -> Vec<String> {
-        [MIGRATION, "route", "fingerprint", "class", "limit", "after"]
-            .map(str::to_owned)
-            .into()
+        [
+            MIGRATION,
+            "route",
+            "fingerprint",
+            "class",
+            "candidate_version",
+            "since",
+            "until",
+            "limit",
+            "after",
+        ]
+        .map(str::to_owned)
+        .into()
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -299,6 +309,9 @@ impl Parameters for MismatchQuestion {
             "route" => self.filter.route = text(),
             "fingerprint" => self.filter.fingerprint = text(),
             "class" => self.filter.class = Some(values::class(value)?),
+            "candidate_version" => self.filter.candidate_version = text(),
+            "since" => self.filter.since = Some(values::since(value)?),
+            "until" => self.filter.until = Some(values::since(value)?),
             "limit" => self.limit = Some(values::limit(value, MAX_MISMATCHES)?),
             "after" => self.filter.before = Some(after(value)?),
             _ => self.filter.migration = text(),
@@ -332,14 +345,25 @@ pub(super) struct DecisionQuestion {
 
 impl Parameters for DecisionQuestion {
     fn known() -> Vec<String> {
-        [MIGRATION, "outcome", "limit", "after"]
-            .map(str::to_owned)
-            .into()
+        [
+            MIGRATION,
+            "outcome",
+            "candidate_version",
+            "since",
+            "until",
+            "limit",
+            "after",
+        ]
+        .map(str::to_owned)
+        .into()
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "outcome" => self.filter.outcome = Some(values::outcome(value)?),
+            "candidate_version" => self.filter.candidate_version = Some(value.to_owned()),
+            "since" => self.filter.since = Some(values::since(value)?),
+            "until" => self.filter.until = Some(values::since(value)?),
             "limit" => self.limit = Some(values::limit(value, MAX_DECISIONS)?),
             "after" => self.filter.before = Some(after(value)?),
             _ => self.filter.migration = Some(meant(value).into_owned()),
@@ -473,7 +497,7 @@ mod tests {
         assert!(asked::<Asking>(&uri).is_ok());
         assert_eq!(
             refused::<MismatchQuestion>("nonsense=1"),
-            "there is no parameter `nonsense`; use one of migration, route, fingerprint, class, limit, after"
+            "there is no parameter `nonsense`; use one of migration, route, fingerprint, class, candidate_version, since, until, limit, after"
         );
         assert_eq!(
             refused::<MismatchQuestion>("limit=0"),

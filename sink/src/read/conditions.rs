@@ -56,6 +56,10 @@ impl Conditions {
         if let Some(outcome) = filter.outcome {
             conditions.is("outcome", outcome.as_str());
         }
+        if let Some(version) = &filter.candidate_version {
+            conditions.is("candidate_version", version);
+        }
+        conditions.is_within(filter.since, filter.until);
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);
         }
@@ -71,12 +75,7 @@ impl Conditions {
         if let Some(action) = filter.action {
             conditions.is("action", action.as_str());
         }
-        if let Some(since) = filter.since {
-            conditions.is_at(">=", since);
-        }
-        if let Some(until) = filter.until {
-            conditions.is_at("<", until);
-        }
+        conditions.is_within(filter.since, filter.until);
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);
         }
@@ -118,11 +117,7 @@ impl Conditions {
             conditions.all.push(condition.to_owned());
             conditions.values.push(Value::Text(fingerprint));
         }
-        if let Some(since) = filter.since {
-            let Spelling { prefix, time, .. } = spelling;
-            conditions.all.push(format!("{prefix}time >= {time}"));
-            conditions.values.push(Value::Number(since.as_micros()));
-        }
+        conditions.is_within(filter.since, filter.until);
         conditions
     }
 
@@ -132,12 +127,17 @@ impl Conditions {
         self.values.push(Value::Text(value.to_owned()));
     }
 
-    fn is_at(&mut self, compared: &str, time: Timestamp) {
+    /// From a time on, and before another one.
+    fn is_within(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
         let Spelling {
             prefix, time: at, ..
         } = self.spelling;
-        self.all.push(format!("{prefix}time {compared} {at}"));
-        self.values.push(Value::Number(time.as_micros()));
+        for (compared, time) in [(">=", since), ("<", until)] {
+            if let Some(time) = time {
+                self.all.push(format!("{prefix}time {compared} {at}"));
+                self.values.push(Value::Number(time.as_micros()));
+            }
+        }
     }
 
     /// Earlier than a row, so behind it in [`Conditions::order`].

@@ -23,6 +23,12 @@ pub struct DecisionFilter {
     pub migration: Option<String>,
     /// Only with this outcome.
     pub outcome: Option<Outcome>,
+    /// Only about this version of the candidate.
+    pub candidate_version: Option<String>,
+    /// Only those that were made at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only those that were made before this time.
+    pub until: Option<Timestamp>,
     /// Only those after this one, for paging: time and id of the last decision of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }

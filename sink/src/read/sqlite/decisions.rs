@@ -190,6 +190,7 @@ mod tests {
             migration: migration.then(|| "default".to_owned()),
             outcome: outcome.then_some(Outcome::Pass),
             before: before.then(|| (Timestamp::from_micros(1), Uuid::nil())),
+            ..DecisionFilter::default()
         };
         for asked in 0..8 {
             let filter = of(asked & 1 > 0, asked & 2 > 0, asked & 4 > 0);
