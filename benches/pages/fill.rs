@@ -25,6 +25,8 @@ const ROUTES: u64 = 100;
 const REQUESTS: u64 = 100;
 /// Mismatches in a minute: a million in ten days.
 const MISMATCHES: u64 = 70;
+/// Hours of which the watermark of a run has the sums.
+const VERIFIED_HOURS: i64 = 36;
 /// One in so many mismatches is stored with both answers.
 const SAMPLED: u64 = 20;
 
@@ -283,8 +285,14 @@ pub(crate) fn hour(store: &StoreConfig, shape: &Shape) {
         written: ended,
         complete_until: ended,
         ended: true,
-        counted_from: ended,
+        // A reader verifies the tallies of up to two days.
+        counted_from: ended.saturating_add_micros(-MINUTE * 60 * VERIFIED_HOURS),
         open_from: ended,
+        tallies: VERIFIED_HOURS.unsigned_abs() * 60 * ROUTES,
+        received: VERIFIED_HOURS.unsigned_abs() * 60 * ROUTES * REQUESTS,
+        settled: VERIFIED_HOURS.unsigned_abs() * 60 * ROUTES * REQUESTS,
+        in_groups: VERIFIED_HOURS.unsigned_abs() * 60 * MISMATCHES,
+        in_sets: VERIFIED_HOURS.unsigned_abs() * 60 * MISMATCHES,
         ..Watermark::default()
     })));
     let report = writer

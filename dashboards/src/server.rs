@@ -14,6 +14,8 @@ mod gate;
 mod guard;
 mod history;
 mod html;
+mod lists;
+mod openapi;
 mod parameters;
 mod question;
 mod rerun;
@@ -98,16 +100,8 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/decisions/{id}/export", get(downloads::decision))
         .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))
-        .route("/api/v1/report", get(api::report))
-        .route("/api/v1/history", get(history::history))
-        .route("/api/v1/mismatches", get(api::mismatches))
-        .route("/api/v1/mismatches/{id}", get(api::mismatch))
-        .route("/api/v1/mismatches/{id}/rerun", post(rerun::document))
-        .route("/api/v1/audit", get(api::changes))
-        .route("/api/v1/decisions", get(api::decisions))
-        .route("/api/v1/decisions/{id}", get(api::decision))
-        .route("/api/v1/status", get(api::status))
-        .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
+        .merge(api::api().into_router())
+        .route(openapi::PATH, get(openapi_document))
         .fallback(api::unknown)
         .method_not_allowed_fallback(api::other_method)
         .layer(middleware::from_fn_with_state(
@@ -132,6 +126,18 @@ async fn readyz(State(site): State<Arc<Site>>) -> Response {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
     }
+}
+
+/// The OpenAPI document of the API.
+pub fn openapi() -> serde_json::Value {
+    let mut operations = api::api().into_operations();
+    operations.extend(gate::api().into_operations());
+    operations.extend(events::api().into_operations());
+    openapi::document(&operations)
+}
+
+async fn openapi_document() -> Response {
+    answer::document(&openapi())
 }
 
 async fn metrics(State(site): State<Arc<Site>>) -> Response {

@@ -51,6 +51,8 @@ pub enum Press {
     Pause,
     /// Show the keys.
     Help,
+    /// A key that does nothing but to close those.
+    Other,
 }
 
 /// What is open, and where somebody is in it. What is shown is [`Seen`].
@@ -79,6 +81,7 @@ impl Screen {
             return;
         }
         match press {
+            Press::Other => {}
             Press::Help => self.help = true,
             Press::Pause => self.paused = !self.paused,
             Press::Back => self.close(),

@@ -80,6 +80,3 @@ INSERT OR IGNORE INTO slot_marks
 INSERT OR IGNORE INTO slot_marks
     SELECT migration, candidate_version, legacy_version, rules_hash, slot, random() FROM
     (SELECT DISTINCT migration, candidate_version, legacy_version, rules_hash, interval_start / 300000000 AS slot FROM set_tallies);
-
--- Which versions a migration has is asked for each page.
-CREATE INDEX IF NOT EXISTS tallies_by_version ON tallies (migration, candidate_version, interval_start);

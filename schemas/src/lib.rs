@@ -35,6 +35,7 @@ pub mod id;
 pub mod ident;
 pub mod json_text;
 pub mod known;
+pub mod lists;
 pub mod noise;
 mod reason;
 pub mod recheck;

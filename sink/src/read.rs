@@ -47,7 +47,7 @@ pub use self::mark::Mark;
 
 pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 
-pub(crate) use self::assemble::Added;
+pub(crate) use self::assemble::{Added, StoredSums};
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;

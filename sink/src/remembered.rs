@@ -12,8 +12,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use parity_schemas::tally::Identity;
+use uuid::Uuid;
 
-use crate::read::Added;
+use crate::read::{Added, StoredSums};
 
 /// Five minutes, by which the store marks changes.
 pub(crate) const SLOT_MICROS: i64 = 300_000_000;
@@ -21,6 +22,14 @@ pub(crate) const SLOT_MICROS: i64 = 300_000_000;
 const OPEN_SLOTS: i64 = 2;
 /// What is remembered in all, in bytes as they are estimated: four reports of ten thousand groups, or a hundred usual ones.
 const MAX_BYTES: usize = 256 << 20;
+/// Most keys, however small what they have is: the ranges that some people look at, and the runs of a day.
+const MAX_KEYS: usize = 256;
+
+/// What is remembered has a size.
+pub(crate) trait Weighed {
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize;
+}
 
 /// What counts are of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +37,16 @@ pub(crate) struct Key {
     pub(crate) identity: Identity,
     /// The first interval that counts.
     pub(crate) from: i64,
-    pub(crate) with_details: bool,
+    pub(crate) of: What,
+}
+
+/// What of them is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    /// All that a report has, or only the counts.
+    Sums { with_details: bool },
+    /// What one run has stored, to be compared with what it says that it has.
+    Run(Uuid),
 }
 
 /// The numbers of all slots that count, in order.
@@ -49,7 +67,7 @@ impl Marks {
     }
 
     /// The first slot that may still change. `now` may be before the last one: clocks differ.
-    fn open_from(&self, now: i64) -> i64 {
+    pub(crate) fn open_from(&self, now: i64) -> i64 {
         let last = self.0.last().map_or(0, |(slot, _)| *slot);
         last.min(now / SLOT_MICROS)
             .saturating_sub(OPEN_SLOTS)
@@ -58,26 +76,33 @@ impl Marks {
 }
 
 /// Counts that were added up.
-#[derive(Clone)]
-struct Prefix {
+struct Prefix<A> {
     /// Those of the slots before this one.
     to: i64,
     /// The number of their marks.
     marks: u64,
-    added: Arc<Added>,
+    added: Arc<A>,
 }
 
-#[derive(Default)]
-struct Entry {
+impl<A> Clone for Prefix<A> {
+    fn clone(&self) -> Self {
+        Self {
+            added: Arc::clone(&self.added),
+            ..*self
+        }
+    }
+}
+
+struct Entry<A> {
     /// Up to the slots that change.
-    closed: Option<Prefix>,
+    closed: Option<Prefix<A>>,
     /// Everything.
-    all: Option<Prefix>,
+    all: Option<Prefix<A>>,
     /// When it was last used.
     used: u64,
 }
 
-impl Entry {
+impl<A: Weighed> Entry<A> {
     fn bytes(&self) -> usize {
         let kept = self.closed.iter().chain(&self.all);
         kept.map(|prefix| prefix.added.bytes()).sum()
@@ -86,56 +111,106 @@ impl Entry {
 
 /// The memory of one process. Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Remembered(Arc<Mutex<Entries>>);
+pub(crate) struct Remembered {
+    /// What reports are made of.
+    pub(crate) sums: Arc<Memory<Added>>,
+    /// What runs have stored.
+    pub(crate) stored: Arc<Memory<StoredSums>>,
+}
 
-#[derive(Default)]
-struct Entries {
-    by_key: HashMap<Key, Entry>,
+/// The memory for one kind of sums.
+pub(crate) struct Memory<A>(Mutex<Entries<A>>);
+
+struct Entries<A> {
+    by_key: HashMap<Key, Entry<A>>,
     uses: u64,
 }
 
-impl Remembered {
-    /// The counts of a key, as the store has them now: `add` adds those of the intervals from the first time on and
+impl<A> Default for Memory<A> {
+    fn default() -> Self {
+        Self(Mutex::new(Entries {
+            by_key: HashMap::new(),
+            uses: 0,
+        }))
+    }
+}
+
+impl<A: Clone + Default + Weighed> Memory<A> {
+    /// What is added up of a key as the store has it now: `add` adds what is of the intervals from the first time on and
     /// before the second to what is given.
     pub(crate) fn sums<E>(
         &self,
         key: &Key,
         marks: &Marks,
         now: i64,
-        mut add: impl FnMut(&mut Added, i64, i64) -> Result<(), E>,
-    ) -> Result<Added, E> {
+        mut add: impl FnMut(&mut A, i64, i64) -> Result<(), E>,
+    ) -> Result<A, E> {
         let (closed, all) = self.find(key);
         let number = marks.all();
         if let Some(all) = all.filter(|all| all.marks == number) {
-            return Ok(Added::clone(&all.added));
+            return Ok(A::clone(&all.added));
         }
         let to = marks.open_from(now);
-        let closed =
-            closed.filter(|closed| closed.to <= to && marks.before(closed.to) == closed.marks);
-        let (mut added, from) = match closed {
-            Some(closed) => (Added::clone(&closed.added), closed.to * SLOT_MICROS),
-            None => (Added::default(), key.from),
-        };
-        let open = (to * SLOT_MICROS).max(key.from);
-        if open > from {
-            add(&mut added, from, open)?;
-        }
-        let closed = (open > key.from).then(|| Prefix {
-            to,
-            marks: marks.before(to),
-            added: Arc::new(added.clone()),
-        });
-        add(&mut added, open.max(from), i64::MAX)?;
+        let (closed, from) = Self::extended(key, closed, marks, to, &mut add)?;
+        let mut added = closed
+            .as_ref()
+            .map_or_else(A::default, |closed| A::clone(&closed.added));
+        add(&mut added, from, i64::MAX)?;
         let all = Prefix {
             to: i64::MAX,
             marks: number,
             added: Arc::new(added.clone()),
         };
-        self.keep(key, closed, all);
+        self.keep(key, closed, Some(all));
         Ok(added)
     }
 
-    fn find(&self, key: &Key) -> (Option<Prefix>, Option<Prefix>) {
+    /// The same of the slots before `to`, with the time up to which that is.
+    pub(crate) fn closed<E>(
+        &self,
+        key: &Key,
+        marks: &Marks,
+        to: i64,
+        mut add: impl FnMut(&mut A, i64, i64) -> Result<(), E>,
+    ) -> Result<(A, i64), E> {
+        let (closed, _) = self.find(key);
+        let (closed, from) = Self::extended(key, closed, marks, to, &mut add)?;
+        let added = closed
+            .as_ref()
+            .map_or_else(A::default, |closed| A::clone(&closed.added));
+        self.keep(key, closed, None);
+        Ok((added, from))
+    }
+
+    /// What is closed, up to `to`, and the time from which on the rest begins.
+    fn extended<E>(
+        key: &Key,
+        closed: Option<Prefix<A>>,
+        marks: &Marks,
+        to: i64,
+        add: &mut impl FnMut(&mut A, i64, i64) -> Result<(), E>,
+    ) -> Result<(Option<Prefix<A>>, i64), E> {
+        let open = to.saturating_mul(SLOT_MICROS);
+        if open <= key.from {
+            return Ok((None, key.from));
+        }
+        let known =
+            closed.filter(|closed| closed.to <= to && marks.before(closed.to) == closed.marks);
+        let (mut added, from) = match known {
+            Some(known) if known.to == to => return Ok((Some(known), open)),
+            Some(known) => (A::clone(&known.added), known.to * SLOT_MICROS),
+            None => (A::default(), key.from),
+        };
+        add(&mut added, from, open)?;
+        let closed = Prefix {
+            to,
+            marks: marks.before(to),
+            added: Arc::new(added),
+        };
+        Ok((Some(closed), open))
+    }
+
+    fn find(&self, key: &Key) -> (Option<Prefix<A>>, Option<Prefix<A>>) {
         self.with(|entries| {
             entries.uses += 1;
             let uses = entries.uses;
@@ -147,16 +222,20 @@ impl Remembered {
         })
     }
 
-    fn keep(&self, key: &Key, closed: Option<Prefix>, all: Prefix) {
+    fn keep(&self, key: &Key, closed: Option<Prefix<A>>, all: Option<Prefix<A>>) {
         self.with(|entries| {
             entries.uses += 1;
             let entry = Entry {
                 closed,
-                all: Some(all),
+                all,
                 used: entries.uses,
             };
             entries.by_key.insert(key.clone(), entry);
-            while entries.by_key.values().map(Entry::bytes).sum::<usize>() > MAX_BYTES {
+            let bytes = |entries: &Entries<A>| -> usize {
+                let each = entries.by_key.values();
+                each.map(Entry::bytes).sum()
+            };
+            while bytes(entries) > MAX_BYTES || entries.by_key.len() > MAX_KEYS {
                 let oldest = entries.by_key.iter().min_by_key(|(_, entry)| entry.used);
                 let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
                     return;
@@ -166,7 +245,7 @@ impl Remembered {
         });
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Entries) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Entries<A>) -> T) -> T {
         // What is kept is replaced as a whole, so a panic leaves nothing half done.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -193,11 +272,17 @@ mod tests {
 
     use super::*;
 
-    fn read(memory: &Remembered, from: i64, marks: &[(i64, i64)], now: i64) -> Vec<(i64, i64)> {
+    impl Weighed for () {
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
+
+    fn read(memory: &Memory<()>, from: i64, marks: &[(i64, i64)], now: i64) -> Vec<(i64, i64)> {
         let key = Key {
             identity: Identity::default(),
             from,
-            with_details: true,
+            of: What::Sums { with_details: true },
         };
         let mut read = Vec::new();
         let of = |time: i64| {
@@ -222,7 +307,7 @@ mod tests {
 
     #[test]
     fn only_what_may_have_changed_is_read_again() {
-        let memory = Remembered::default();
+        let memory = Memory::default();
         let first = [(10, 1), (11, 2), (12, 3), (13, 4)];
         let all = i64::MAX;
         assert_eq!(read(&memory, 0, &first, 20), [(0, 11), (11, all)]);
@@ -241,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_ahead_and_a_begin_that_is_late_leave_nothing_out() {
-        let memory = Remembered::default();
+        let memory = Memory::default();
         let all = i64::MAX;
         assert_eq!(read(&memory, 0, &[], 20), [(0, 1), (1, all)]);
         let ahead = [(10, 1), (1_000, 2)];

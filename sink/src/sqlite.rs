@@ -341,6 +341,11 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if found > VERSION {
         return Err(newer(path, found));
     }
+    if found > 0 {
+        // Of millions of rows it takes most of a minute on a busy machine, and who waits wants to know for what.
+        let path = path.display();
+        tracing::warn!(%path, from = found, to = VERSION, "the store of an older version is brought up to date; a large one takes a while");
+    }
     for (number, sql) in migrations().filter(|(number, _)| *number > found) {
         transaction.execute_batch(&sql).map_err(failed)?;
         transaction

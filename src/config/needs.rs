@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
-use parity_dashboards::links::Links;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::RuleText;
@@ -27,7 +26,7 @@ use super::loops::Ports;
 use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
 use super::recording::RecordingSettings;
 use super::settings::{
-    self, Kind, One, Setting, attributes, limits, links, mirror, recheck, redact, retention, top,
+    self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
 use super::substitutes::Substitute;
 

@@ -171,6 +171,6 @@ fn press(key: &KeyEvent) -> Option<Press> {
         KeyCode::Char('p') => Press::Pause,
         KeyCode::Char('?') => Press::Help,
         KeyCode::Char(digit @ '1'..='9') => Press::Pane(usize::try_from(digit.to_digit(10)?).ok()?),
-        _ => return None,
+        _ => Press::Other,
     })
 }

@@ -36,7 +36,10 @@ fn a_wrong_answer_that_is_too_large_for_the_budget_is_no_pass() {
         (500, 1, "20 of 4,000 compared requests differ"),
     ] {
         let place = Place::new();
-        place.write("parity.toml", "[limits]\nshadow_bytes = \"1MiB\"\n");
+        place.write(
+            "parity.toml",
+            "[limits]\nshadow_bytes = \"1MiB\"\nbody = \"4MiB\"\n",
+        );
         let checked = place.run(&["config", "check"]);
         assert!(
             checked
@@ -58,7 +61,7 @@ fn a_wrong_answer_that_is_too_large_for_the_budget_is_no_pass() {
             connection.send("GET", target, &[], b"");
             assert_eq!(connection.answer("GET").expect("answered").status, 200);
         }
-        drop(mirror);
+        mirror.stop();
         let ended = place.run(&["gate"]);
         assert_eq!(ended.code, code, "{}", ended.stdout);
         let report = place.run(&["report"]).stdout;

@@ -61,6 +61,7 @@ mod no_room;
 mod noise_covers;
 mod noise_shown;
 mod noisy;
+mod openapi;
 mod other_rules;
 mod queue;
 mod rechecks;
@@ -81,6 +82,7 @@ mod store_lost;
 mod support;
 mod tap;
 mod terms;
+mod top;
 mod watermarks;
 mod written;
 

@@ -255,6 +255,8 @@ pub(super) struct Answers {
     pairs: u64,
     /// Those of them whose class was not counted.
     unknown: u64,
+    /// At most this many of them are 3xx.
+    redirects: u64,
     /// At most this many of them are 4xx.
     client_errors: u64,
     /// At most this many of them are 5xx.
@@ -272,6 +274,7 @@ impl Answers {
             all.pairs += one.pairs;
             all.unknown += one.unknown;
             all.unseen += one.unseen;
+            all.redirects += one.redirects;
             all.client_errors += one.client_errors;
             all.server_errors += one.server_errors;
         }
@@ -290,6 +293,7 @@ impl Answers {
         Self {
             pairs,
             unknown,
+            redirects: of(ClientOutcome::Redirection),
             client_errors: of(ClientOutcome::ClientError),
             server_errors: of(ClientOutcome::ServerError),
             unseen: clients(ClientOutcome::Tapped).min(unknown),
@@ -322,11 +326,17 @@ impl Answers {
     pub(super) fn mostly_errors(&self) -> Vec<String> {
         /// A smaller share is normal.
         const WORTH_TELLING: f64 = 0.05;
-        /// 4xx are answers that clients got; they are mentioned only if there is little else.
+        /// 3xx and 4xx are answers that clients got; they are mentioned only if there is little else. Behind a 304 may be two
+        /// different answers, and behind a redirection to a login two different services.
         const MOSTLY: f64 = 0.5;
         let told = [
             (self.server_errors, WORTH_TELLING, "server errors (5xx)"),
             (self.client_errors, MOSTLY, "errors of clients (4xx)"),
+            (
+                self.redirects,
+                MOSTLY,
+                "redirections or \"not modified\" (3xx), which have no content to compare",
+            ),
         ];
         let told = told
             .into_iter()

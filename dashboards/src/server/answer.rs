@@ -1,11 +1,12 @@
 //! Answers from the record, and those that report an error. Reading a store blocks, so it runs outside of the async runtime.
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use parity_schemas::documents::{ErrorCode, ErrorDocument};
 use parity_schemas::json_text::escaped;
 use parity_schemas::record::Mismatch;
 use parity_sink::{Reader, StoreError};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::site::Site;
@@ -102,6 +103,26 @@ pub(super) fn document(document: &impl Serialize) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
+}
+
+/// A page of a list: where there is a next one, a header has its whole address, too.
+pub(super) fn page(uri: &Uri, of: &impl Serialize, next: Option<&str>) -> Response {
+    let mut answer = document(of);
+    let link = next.and_then(|next| HeaderValue::try_from(link(uri, next)).ok());
+    if let Some(link) = link {
+        answer.headers_mut().insert(header::LINK, link);
+    }
+    answer
+}
+
+/// The address of the next page: the same question, after another entry.
+fn link(uri: &Uri, next: &str) -> String {
+    let query = uri.query().unwrap_or_default().split('&');
+    let kept = query.filter(|pair| !pair.is_empty() && !pair.starts_with("after="));
+    let mut query: Vec<&str> = kept.collect();
+    let after = format!("after={}", utf8_percent_encode(next, NON_ALPHANUMERIC));
+    query.push(&after);
+    format!("<{}?{}>; rel=\"next\"", uri.path(), query.join("&"))
 }
 
 /// The same for a document that is written already.

@@ -7,16 +7,34 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use parity_schemas::audit::{AuditAction, AuditOutcome};
-use parity_schemas::documents::{ErrorCode, MISMATCHES_SCHEMA, MismatchPage};
+use parity_schemas::audit::{AuditAction, AuditOutcome, AuditPage};
+use parity_schemas::decisions::DecisionPage;
+use parity_schemas::documents::{ErrorCode, KnownList, MISMATCHES_SCHEMA, MismatchPage};
+use parity_schemas::evidence::Decision;
+use parity_schemas::history::History;
+use parity_schemas::lists::{
+    CausePage, GroupDocument, GroupPage, HealthDocument, NoisePage, RoutePage, RulesDocument,
+};
+use parity_schemas::record::Mismatch;
+use parity_schemas::report::Report;
+use parity_schemas::rerun::RerunDocument;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::audit;
+use super::history::{self, HistoryAsking};
+use super::lists::{self, decided_and};
+use super::openapi::{Api, Nothing};
 use super::parameters::Asked;
-use super::question::{Asking, AuditQuestion, DecisionQuestion, MismatchQuestion};
+use super::question::{
+    Asking, AuditQuestion, DecisionQuestion, GroupAsking, GroupsAsking, ListAsking,
+    MismatchQuestion,
+};
+use super::rerun;
 use super::site::{Process, Site};
 use super::visit::Visited;
-use crate::view;
+use crate::view::{self, Allowed, SinkStatus, Status};
 
 /// `parity.report/v1`.
 pub(super) async fn report(
@@ -24,20 +42,14 @@ pub(super) async fn report(
     Asked(asking): Asked<Asking>,
 ) -> Result<Response, ErrorAnswer> {
     let question = asking.of(&site);
-    let is_own = question.selection.migration() == site.migration;
-    let decided = read(&site, move |reader| view::decided(reader, &question)).await?;
-    // A migration that is misspelt has no report of zeros. That of this process is no slip: nothing came yet.
-    match decided.absent {
-        Some(absent) if absent.is_unknown_migration && !is_own => {
-            Err(ErrorAnswer::missing(absent.sentence))
-        }
-        _ => Ok(answer::document(&decided.report)),
-    }
+    let (decided, ()) = decided_and(&site, question, |_, _| Ok(())).await?;
+    Ok(answer::document(&decided.report))
 }
 
 /// `parity.mismatches/v1`: recorded mismatches, newest first; `next` is null on the last page.
 pub(super) async fn mismatches(
     State(site): State<Arc<Site>>,
+    uri: Uri,
     Asked(question): Asked<MismatchQuestion>,
 ) -> Result<Response, ErrorAnswer> {
     let (filter, limit) = question.of(&site);
@@ -54,7 +66,7 @@ pub(super) async fn mismatches(
         mismatches: found,
         next,
     };
-    Ok(answer::document(&page))
+    Ok(answer::page(&uri, &page, page.next.as_deref()))
 }
 
 /// One recorded mismatch.
@@ -68,6 +80,7 @@ pub(super) async fn mismatch(
 /// `parity.decisions/v1`: stored decisions, newest first; `next` is null on the last page.
 pub(super) async fn decisions(
     State(site): State<Arc<Site>>,
+    uri: Uri,
     Asked(question): Asked<DecisionQuestion>,
 ) -> Result<Response, ErrorAnswer> {
     let (filter, limit) = question.of(&site);
@@ -75,12 +88,13 @@ pub(super) async fn decisions(
         view::decision_page(reader, &filter, limit)
     })
     .await?;
-    Ok(answer::document(&page))
+    Ok(answer::page(&uri, &page, page.next.as_deref()))
 }
 
 /// `parity.audit/v1`: who changed what, newest first; `next` is null on the last page.
 pub(super) async fn changes(
     State(site): State<Arc<Site>>,
+    uri: Uri,
     Asked(question): Asked<AuditQuestion>,
 ) -> Result<Response, ErrorAnswer> {
     let (filter, limit) = question.of(&site);
@@ -88,7 +102,7 @@ pub(super) async fn changes(
         view::audit_page(reader, &filter, limit)
     })
     .await?;
-    Ok(answer::document(&page))
+    Ok(answer::page(&uri, &page, page.next.as_deref()))
 }
 
 /// One stored decision, byte for byte as it was stored, but for characters that a terminal obeys: those are escaped.
@@ -102,11 +116,109 @@ pub(super) async fn decision(
     Ok(answer::stored(&document))
 }
 
+/// The status of the process that answers.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum StatusAnswer {
+    Mirror(Box<Status>),
+    Sink(SinkStatus),
+}
+
+/// The endpoints that need nothing but the site.
+pub(super) fn api() -> Api<Arc<Site>> {
+    Api::new()
+        .get::<Asking, Report, _>("/api/v1/report", "The report", report)
+        .get::<ListAsking, CausePage, _>(
+            "/api/v1/causes",
+            "What several groups share, the gravest first",
+            lists::causes,
+        )
+        .get::<GroupsAsking, GroupPage, _>(
+            "/api/v1/groups",
+            "Groups of a tab, in an order",
+            lists::groups,
+        )
+        .get::<GroupAsking, GroupDocument, _>(
+            "/api/v1/groups/{fingerprint}",
+            "One group, with rules that would excuse it",
+            lists::group,
+        )
+        .get::<ListAsking, RoutePage, _>(
+            "/api/v1/routes",
+            "Routes, and what is proven of each",
+            lists::routes,
+        )
+        .get::<ListAsking, NoisePage, _>(
+            "/api/v1/noise",
+            "Groups that are noise or may be",
+            lists::noise,
+        )
+        .get::<Asking, RulesDocument, _>(
+            "/api/v1/rules",
+            "The rules in force, and what they excused",
+            lists::rules,
+        )
+        .get::<Asking, KnownList, _>(
+            "/api/v1/known",
+            "The register of known differences, and what is not in it",
+            lists::known,
+        )
+        .get::<Asking, HealthDocument, _>(
+            "/api/v1/health",
+            "How far the record of each process is complete",
+            lists::health,
+        )
+        .get::<HistoryAsking, History, _>(
+            "/api/v1/history",
+            "What was received, compared and differed over time, and what changed",
+            history::history,
+        )
+        .get::<MismatchQuestion, MismatchPage, _>(
+            "/api/v1/mismatches",
+            "Recorded mismatches, the newest first",
+            mismatches,
+        )
+        .get::<Nothing, Mismatch, _>("/api/v1/mismatches/{id}", "One recorded mismatch", mismatch)
+        .post::<Allowed, RerunDocument, _>(
+            "/api/v1/mismatches/{id}/rerun",
+            "Sends its request to both services again",
+            rerun::document,
+        )
+        .get::<DecisionQuestion, DecisionPage, _>(
+            "/api/v1/decisions",
+            "Stored decisions, the newest first",
+            decisions,
+        )
+        .get::<Nothing, Decision, _>(
+            "/api/v1/decisions/{id}",
+            "One stored decision, as it was stored",
+            decision,
+        )
+        .get::<AuditQuestion, AuditPage, _>(
+            "/api/v1/audit",
+            "Who changed what, the newest first",
+            changes,
+        )
+        .get::<Nothing, StatusAnswer, _>(
+            "/api/v1/status",
+            "The state of this mirror or sink",
+            status,
+        )
+        .post::<Nothing, Status, _>(
+            "/api/v1/shadowing/{state}",
+            "Stops or starts shadowing",
+            set_shadowing,
+        )
+}
+
 /// The status of the mirror or the sink.
 pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
     match &site.process {
-        Process::Mirror(mirror) => Ok(answer::document(&mirror.status())),
-        Process::Sink(status) => Ok(answer::document(&status())),
+        Process::Mirror(mirror) => {
+            let status = Box::new(mirror.status());
+            Ok(answer::document(&StatusAnswer::Mirror(status)))
+        }
+        Process::Sink(status) => Ok(answer::document(&StatusAnswer::Sink(status()))),
         Process::Reader => Err(no_mirror()),
     }
 }

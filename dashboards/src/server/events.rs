@@ -19,13 +19,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use hyper::body::Frame;
 use parity_sink::{StoreError, StoreUrl};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use super::answer::{ErrorAnswer, read};
 use super::guard;
+use super::openapi::Api;
 use super::site::{Process, Site};
 
 /// Streams at a time: a quarter of the connections of this port at the most, so that pages and probes always get one.
@@ -139,10 +139,19 @@ fn of_process(site: &Site) -> u64 {
     hasher.finish()
 }
 
+/// The endpoint of the stream.
+pub(super) fn api() -> Api<Arc<Events>> {
+    Api::new().events(
+        "/api/v1/events",
+        "Tells when there is something new to fetch",
+        listen,
+    )
+}
+
 /// The path of the stream, with its guard.
 pub(super) fn router(site: &Arc<Site>, events: &Arc<Events>) -> Router {
-    Router::new()
-        .route("/api/v1/events", get(listen))
+    api()
+        .into_router()
         .layer(middleware::from_fn_with_state(
             Arc::clone(site),
             guard::admit,

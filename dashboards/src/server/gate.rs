@@ -13,11 +13,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::middleware;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::post;
 use axum::{Extension, Router};
 use parity_schemas::audit::{AuditAction, AuditOutcome};
 use parity_schemas::documents::{GATE_BRIEF_SCHEMA, GateBrief, GateBriefDocument};
 use parity_schemas::evidence::Decision;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::desk::Desk;
@@ -25,6 +26,7 @@ pub(super) use self::series::{Series, judge};
 use super::answer::{self, ErrorAnswer};
 use super::audit;
 use super::guard;
+use super::openapi::Api;
 use super::parameters::Asked;
 use super::question::{GateAsking, Given};
 use super::site::Site;
@@ -32,7 +34,7 @@ use super::visit::Visitor;
 use crate::question::Question;
 
 /// What the handlers here need.
-struct Gate {
+pub(super) struct Gate {
     site: Arc<Site>,
     desk: Desk,
 }
@@ -63,6 +65,21 @@ impl Gate {
     }
 }
 
+/// The endpoint that tells a decision by a document.
+pub(super) fn api() -> Api<Arc<Gate>> {
+    Api::new()
+        .get::<GateAsking, GateAnswer<'static>, _>(
+            "/api/v1/gate",
+            "The decision now; it is not stored",
+            ask,
+        )
+        .post::<GateAsking, GateAnswer<'static>, _>(
+            "/api/v1/gate",
+            "The decision now, and it is stored",
+            store,
+        )
+}
+
 /// The gate's paths, each with its own guard.
 pub(super) fn router(site: &Arc<Site>) -> Router {
     let gate = Arc::new(Gate {
@@ -70,7 +87,7 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
         desk: Desk::new(),
     });
     let guarded = Router::new()
-        .route("/api/v1/gate", get(ask).post(store))
+        .merge(api().into_router())
         .layer(middleware::from_fn_with_state(
             Arc::clone(site),
             guard::admit,
@@ -103,11 +120,19 @@ async fn store(
 }
 
 /// The document of a decision, with what a controller reads in its first member.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Whole<'a> {
     gate: GateBrief,
     #[serde(flatten)]
     decision: &'a Decision,
+}
+
+/// What the gate answers.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum GateAnswer<'a> {
+    Whole(Box<Whole<'a>>),
+    Brief(GateBriefDocument),
 }
 
 /// The answer to a question; the decision is stored for who asks for that.
@@ -124,17 +149,17 @@ async fn decision(
         decision = Arc::new(gate.keep(visitor, &given, &question, &decision).await);
     }
     let brief = GateBrief::of(&decision);
-    Ok(if is_brief {
-        answer::document(&GateBriefDocument {
+    Ok(answer::document(&if is_brief {
+        GateAnswer::Brief(GateBriefDocument {
             schema: GATE_BRIEF_SCHEMA.to_owned(),
             gate: brief,
         })
     } else {
-        answer::document(&Whole {
+        GateAnswer::Whole(Box::new(Whole {
             gate: brief,
             decision: &decision,
-        })
-    })
+        }))
+    }))
 }
 
 /// Flagger goes on if this is 200.

@@ -1,5 +1,7 @@
 //! What HTTP requests ask of the record.
 
+mod lists;
+
 use std::sync::Arc;
 
 use parity_schemas::audit::AuditAction;
@@ -14,6 +16,8 @@ use super::parameters::Parameters;
 use super::site::Site;
 use crate::question::{Form, MIGRATION, ONLY_FLAGS, PARTS, Part, Question, values};
 use crate::view::{Browsing, place};
+
+pub(super) use lists::{GroupAsking, GroupsAsking, ListAsking};
 
 /// What is asked of the report, the gate and the page.
 #[derive(Debug, Default)]

@@ -293,6 +293,7 @@ fn a_route_is_opened_and_keys_do_nothing_where_there_is_nothing() {
             Press::Next,
         ],
         &[Press::Help, Press::Help, Press::First, Press::PageUp],
+        &[Press::Help, Press::Other, Press::Other],
     ] {
         let screen = press(keys, &nothing);
         let (text, _) = drawn(80, 24, &screen, &nothing, true);

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::known::KnownState;
 use parity_schemas::report::GroupReport;
+use parity_schemas::verdict::Kind;
 use parity_sink::read::history::MAX_GROUPS;
 
 use super::Decided;
@@ -31,6 +32,8 @@ pub(crate) struct Browsing {
     pub(crate) of_route: Option<String>,
     /// Only those whose route, place, kind or explanation contains this text.
     pub(crate) find: Option<String>,
+    /// Only of this kind.
+    pub(crate) kind: Option<Kind>,
     /// Which page, from 1; 0 is the first, too.
     pub(crate) page: usize,
 }
@@ -92,9 +95,14 @@ impl BrowsedGroup<'_> {
         rate(self.group.report.count, self.compared)
     }
 
-    /// Where the true share is, with 95 % confidence.
+    /// Where the true share is, with 95 % confidence; `None` where none was compared.
+    pub(crate) fn bounds(&self) -> Option<(f64, f64)> {
+        interval(self.group.report.count, self.compared)
+    }
+
+    /// The same in words.
     pub(crate) fn interval(&self) -> Option<String> {
-        let (lower, upper) = interval(self.group.report.count, self.compared)?;
+        let (lower, upper) = self.bounds()?;
         Some(format!("{} – {}", percent(lower), percent(upper)))
     }
 }
@@ -166,6 +174,19 @@ impl Browsed<'_> {
 impl<'a> Browsed<'a> {
     /// A page of what was counted.
     pub(crate) fn of(decided: &'a Decided, left_out: &'a LeftOut, asked: &Browsing) -> Self {
+        let mut all = Self::whole(decided, left_out, asked);
+        all.pages = all.total.div_ceil(PER_PAGE).max(1);
+        all.page = asked.page.clamp(1, all.pages);
+        let rows = all.rows.into_iter();
+        all.rows = rows
+            .skip((all.page - 1) * PER_PAGE)
+            .take(PER_PAGE)
+            .collect();
+        all
+    }
+
+    /// All of it as one page.
+    pub(crate) fn whole(decided: &'a Decided, left_out: &'a LeftOut, asked: &Browsing) -> Self {
         let compared: HashMap<&str, u64> = decided
             .report
             .routes
@@ -183,9 +204,13 @@ impl<'a> Browsed<'a> {
         let is_found =
             |group: &GroupReport| asked.find.as_ref().is_none_or(|text| has(group, text));
         let all = decided.listing.all(left_out);
-        let all: Vec<(Shelf, &Folded)> = all
-            .filter(|(_, folded)| of_route(&folded.group) && is_found(&folded.group))
-            .collect();
+        let of_kind = |group: &GroupReport| {
+            let kind = asked.kind;
+            kind.is_none_or(|kind| group.members().any(|member| member.kind == kind))
+        };
+        let is_asked = |group: &GroupReport| of_route(group) && of_kind(group) && is_found(group);
+        let all: Vec<(Shelf, &Folded)> =
+            all.filter(|(_, folded)| is_asked(&folded.group)).collect();
         let tabs = Tab::ALL.iter().map(|tab| {
             let here = all.iter().filter(|one| is_on(*tab, one));
             (*tab, here.count())
@@ -203,17 +228,15 @@ impl<'a> Browsed<'a> {
             Order::FirstSeen => here.sort_by_key(|folded| Reverse(folded.group.first_seen)),
             Order::Route => here.sort_by(|one, other| one.group.route.cmp(&other.group.route)),
         }
-        let pages = here.len().div_ceil(PER_PAGE).max(1);
-        let page = asked.page.clamp(1, pages);
-        let rows = here.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE);
+        let rows = here.iter();
         Self {
             tabs,
             rows: rows
                 .map(|folded| BrowsedGroup::of(folded, compared(folded)))
                 .collect(),
             total: here.len(),
-            page,
-            pages,
+            page: 1,
+            pages: 1,
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use parity_schemas::clients::Clients;
 use parity_schemas::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The status of a mirror.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a document: each says something else, and none depends on another"
@@ -55,7 +56,7 @@ pub struct Status {
 }
 
 /// The recording of live requests.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RecordingStatus {
     /// The file that it is written to.
     pub file: String,
@@ -68,7 +69,7 @@ pub struct RecordingStatus {
 }
 
 /// The status of a sink.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SinkStatus {
     /// Whether it is a member of its consumer group, and its last write succeeded.
     pub ready: bool,

@@ -28,6 +28,7 @@ use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
 use crate::error::StoreError;
+use crate::remembered::Weighed;
 
 /// The quantiles of a report.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
@@ -52,6 +53,24 @@ pub(super) struct StoredTallies {
     pub(super) in_sets: StoredParts,
     /// By id.
     pub(super) open: HashMap<String, StoredTally>,
+}
+
+/// The sums of the tallies of one run that began in some time, whatever its watermark says of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StoredSums {
+    pub(super) tallies: u64,
+    pub(super) received: u64,
+    pub(super) settled: u64,
+    pub(super) in_groups: u64,
+    pub(super) in_sets: u64,
+    /// The highest revision of their rows.
+    pub(super) newest: u32,
+}
+
+impl Weighed for StoredSums {
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
 }
 
 /// One tally.
@@ -229,9 +248,8 @@ pub(crate) struct Added {
     pub(super) charged: [Charged; 3],
 }
 
-impl Added {
-    /// About how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
+impl Weighed for Added {
+    fn bytes(&self) -> usize {
         /// A route has four histograms, its targets and its attributes.
         const OF_ROUTE: usize = 16 << 10;
         /// A group has names, attributes, and how it is spread over days.

@@ -12,6 +12,7 @@ mod mismatches;
 mod rows;
 mod watermarks;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -44,7 +45,7 @@ use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
-use crate::remembered::{Key, Marks, Remembered, SLOT_MICROS};
+use crate::remembered::{Key, Marks, Remembered, SLOT_MICROS, What};
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
@@ -134,15 +135,12 @@ impl RecordReader for SqliteReader {
     }
 
     fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        let names = |sql: &str, values: &[&str]| {
-            let values = rusqlite::params_from_iter(values);
-            self.rows(sql, values, "tallies", |row| {
-                Ok(row.text(0, "migration")?.to_owned())
-            })
-        };
+        let migrations = self.rows(SELECT_MIGRATIONS, (), "tallies", |row| {
+            Ok(row.text(0, "migration")?.to_owned())
+        })?;
         Ok(Known {
-            migrations: names(SELECT_MIGRATIONS, &[])?,
-            candidate_versions: names(SELECT_VERSIONS, &[migration])?,
+            migrations,
+            candidate_versions: self.versions(migration)?,
         })
     }
 
@@ -281,6 +279,45 @@ impl SqliteReader {
         Ok(last_in_force(runs, selection, counted.into_iter().next()))
     }
 
+    /// The versions of the candidate that a migration has, the newest first. Only the last slot of each is looked at, or all
+    /// tallies would be read for a few names.
+    fn versions(&self, migration: &str) -> Result<Vec<String>, StoreError> {
+        let mut began: BTreeMap<String, i64> = BTreeMap::new();
+        let slots = self.rows(SELECT_SLOTS, [migration], "slot_marks", |row| {
+            let version = row.text(0, "candidate_version")?.to_owned();
+            Ok((version, row.integer(1, "slot")?))
+        })?;
+        for (version, slot) in slots {
+            if began.contains_key(&version) {
+                continue;
+            }
+            // A slot of which nothing is left has a mark, too. Before 1970, a slot has the one behind it.
+            let from = slot
+                .saturating_sub(i64::from(slot <= 0))
+                .saturating_mul(SLOT_MICROS);
+            let to = slot.saturating_add(1).saturating_mul(SLOT_MICROS);
+            let values = params![migration, from, to, version];
+            let last = self.rows(SELECT_LAST_IN, values, "tallies", |row| {
+                row.optional_integer(0, "interval_start")
+            })?;
+            if let Some(last) = last.into_iter().flatten().next() {
+                began.insert(version, last);
+            }
+        }
+        let runs = self.rows(SELECT_RUN_VERSIONS, [migration], "watermarks", |row| {
+            let version = row.text(0, "candidate_version")?.to_owned();
+            Ok((version, row.integer(1, "started")?))
+        })?;
+        for (version, started) in runs {
+            let last = began.entry(version).or_insert(started);
+            *last = started.max(*last);
+        }
+        let mut versions: Vec<(String, i64)> = began.into_iter().collect();
+        versions.sort_by_key(|(_, began)| std::cmp::Reverse(*began));
+        let versions = versions.into_iter().take(MAX_VERSIONS);
+        Ok(versions.map(|(version, _)| version).collect())
+    }
+
     /// All counts of an identity, added up.
     fn sums(
         &self,
@@ -350,6 +387,20 @@ impl SqliteReader {
             })?;
             from = first.first().copied().unwrap_or(from);
         }
+        let marks = self.marks(identity, from)?;
+        let key = Key {
+            identity: identity.clone(),
+            from,
+            of: What::Sums { with_details },
+        };
+        let now = Timestamp::now().as_micros();
+        remembered.sums.sums(&key, &marks, now, |added, from, to| {
+            self.add_rows(counting, added, from, to)
+        })
+    }
+
+    /// The marks of what began from this time on, or in the same slot.
+    fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
         let values = params![
             identity.migration,
             identity.candidate_version,
@@ -360,15 +411,7 @@ impl SqliteReader {
         let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
             Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
         })?;
-        let key = Key {
-            identity: identity.clone(),
-            from,
-            with_details,
-        };
-        let now = Timestamp::now().as_micros();
-        remembered.sums(&key, &Marks(marks), now, |added, from, to| {
-            self.add_rows(counting, added, from, to)
-        })
+        Ok(Marks(marks))
     }
 
     /// Adds the rows of all intervals that begin from one time on and before another one.
@@ -551,16 +594,18 @@ const SELECT_MIGRATIONS: &str = "WITH RECURSIVE names(name) AS (SELECT min(migra
      SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
      SELECT name FROM names WHERE name IS NOT NULL UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";
 
-const SELECT_VERSIONS: &str = "WITH RECURSIVE names(name) AS (\
-     SELECT min(candidate_version) FROM tallies WHERE migration = ?1 UNION ALL \
-     SELECT (SELECT min(candidate_version) FROM tallies WHERE migration = ?1 AND candidate_version > name) \
-     FROM names WHERE name IS NOT NULL) \
-     SELECT candidate_version FROM (\
-     SELECT name AS candidate_version, \
-     (SELECT max(interval_start) FROM tallies WHERE migration = ?1 AND candidate_version = name) AS began \
-     FROM names WHERE name IS NOT NULL UNION ALL \
-     SELECT candidate_version, max(started) FROM watermarks WHERE migration = ?1 GROUP BY 1) \
-     GROUP BY 1 ORDER BY max(began) DESC LIMIT 100";
+/// Which slots each version has, those that something was ever counted in.
+const SELECT_SLOTS: &str = "SELECT DISTINCT candidate_version, slot FROM slot_marks WHERE migration = ?1 \
+     ORDER BY candidate_version, slot DESC";
+
+const SELECT_LAST_IN: &str = "SELECT max(interval_start) FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
+     AND interval_start < ?3 AND candidate_version = ?4";
+
+const SELECT_RUN_VERSIONS: &str =
+    "SELECT candidate_version, max(started) FROM watermarks WHERE migration = ?1 GROUP BY 1";
+
+/// Versions of a migration that are told.
+const MAX_VERSIONS: usize = 100;
 
 const SELECT_MARKS: &str = "SELECT slot, mark FROM slot_marks WHERE migration = ?1 AND candidate_version = ?2 \
      AND legacy_version = ?3 AND rules_hash = ?4 AND slot >= ?5 ORDER BY slot";

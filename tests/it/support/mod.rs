@@ -3,6 +3,7 @@
 pub(crate) mod client;
 pub(crate) mod process;
 pub(crate) mod report;
+pub(crate) mod schema;
 pub(crate) mod served;
 pub(crate) mod service;
 

@@ -122,7 +122,7 @@ fn errors_are_not_made_few_by_answers_that_were_never_compared_and_a_tap_says_wh
 
 #[test]
 fn errors_that_were_counted_where_they_were_compared_are_a_share_of_just_those() {
-    use ClientOutcome::{ClientError, ServerError, Success, Tapped};
+    use ClientOutcome::{ClientError, Redirection, ServerError, Success, Tapped};
     // Compared, what the legacy answered there, left out by sampling, what clients got.
     let decide = |compared, answers: &[(ClientOutcome, u64)], left_out, clients: &[_]| {
         let mut counts = counts(compared, 0, &[(Reason::SampledOut, left_out)]);
@@ -168,6 +168,18 @@ fn errors_that_were_counted_where_they_were_compared_are_a_share_of_just_those()
     assert_eq!(
         reasons[1..],
         ["90 % of the legacy's answers to what was compared were errors of clients (4xx)"]
+    );
+    // Behind "not modified" there may be anything.
+    let (outcome, reasons) = decide(
+        10_000,
+        &[(Redirection, 9_000), (Success, 1_000)],
+        0,
+        &tapped,
+    );
+    assert_eq!(outcome, Outcome::Pass);
+    assert!(
+        reasons[1].contains("90 % of the legacy's answers to what was compared were redirections"),
+        "{reasons:?}"
     );
 }
 

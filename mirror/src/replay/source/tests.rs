@@ -264,6 +264,16 @@ fn an_answer_without_its_body_is_none() {
             r#"{"status":200,"content":{"size":0}}"#.to_owned(),
             true,
         ),
+        (
+            "GET",
+            r#"{"status":200,"content":{"size":7000,"text":"{\"a\":1"}}"#.to_owned(),
+            false,
+        ),
+        (
+            "GET",
+            r#"{"status":200,"content":{"size":7,"text":"{\"a\":1}"}}"#.to_owned(),
+            true,
+        ),
         ("HEAD", format!(r#"{{"status":200,{length}}}"#), true),
         ("GET", r#"{"status":204}"#.to_owned(), true),
     ] {

@@ -53,6 +53,20 @@ impl Fields<'_> {
             .map_err(|_| StoreError::value(self.table, column, &format!("{value:?}")))
     }
 
+    pub(super) fn optional_integer(
+        &self,
+        index: usize,
+        column: &'static str,
+    ) -> Result<Option<i64>, StoreError> {
+        let value = self
+            .row
+            .get_ref(index)
+            .map_err(|error| failed("read", self.path, error))?;
+        value
+            .as_i64_or_null()
+            .map_err(|_| StoreError::value(self.table, column, &format!("{value:?}")))
+    }
+
     pub(super) fn number<T: TryFrom<i64>>(
         &self,
         index: usize,

@@ -14,9 +14,10 @@ use super::rows::{all_of, watermark};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{
-    RunWatermarks, StoredPart, StoredParts, StoredTallies, StoredTally, VERIFIED_MICROS,
+    RunWatermarks, StoredPart, StoredParts, StoredSums, StoredTallies, StoredTally, VERIFIED_MICROS,
 };
 use crate::read::others::{self, OtherRun, Starts};
+use crate::remembered::{Key, SLOT_MICROS, What};
 use crate::sqlite::begun::Note;
 
 impl SqliteReader {
@@ -133,51 +134,115 @@ impl SqliteReader {
         Ok(!found.is_empty())
     }
 
-    /// The tallies of a run in the file.
+    /// The tallies of a run in the file. Those of long ago are added up once, by a process that remembers.
     fn stored_tallies(&self, watermark: &Watermark) -> Result<StoredTallies, StoreError> {
+        let from = watermark.counted_from.as_micros();
+        let Some(remembered) = &self.remembered else {
+            return self.stored_since(watermark, from);
+        };
+        let marks = self.marks(&watermark.identity, from)?;
+        let key = Key {
+            identity: watermark.identity.clone(),
+            from,
+            of: What::Run(watermark.id),
+        };
+        let now = Timestamp::now().as_micros();
+        let closed_by = watermark.open_from.as_micros() / SLOT_MICROS;
+        let to = marks.open_from(now).min(closed_by);
+        let (closed, from_then) =
+            remembered
+                .stored
+                .closed(&key, &marks, to, |sums, from, to| {
+                    self.add_stored(watermark, sums, from, to)
+                })?;
+        if closed.newest > watermark.revision {
+            // Some of them are later than what the watermark says.
+            return self.stored_since(watermark, from);
+        }
+        let mut found = self.stored_since(watermark, from_then)?;
+        found.tallies += closed.tallies;
+        found.received += closed.received;
+        found.settled += closed.settled;
+        found.in_groups.closed += closed.in_groups;
+        found.in_sets.closed += closed.in_sets;
+        Ok(found)
+    }
+
+    /// Adds up the tallies of a run that began from one time on and before another one.
+    fn add_stored(
+        &self,
+        watermark: &Watermark,
+        sums: &mut StoredSums,
+        from: i64,
+        to: i64,
+    ) -> Result<(), StoreError> {
+        for row in self.stored_rows(watermark, from, Some(to))? {
+            sums.tallies += 1;
+            sums.received += row.received;
+            sums.settled += row.settled;
+            sums.newest = sums.newest.max(row.revision);
+        }
+        for (table, count, sum) in [
+            ("group_tallies", "count", &mut sums.in_groups),
+            ("set_tallies", COUNT_OF_SET, &mut sums.in_sets),
+        ] {
+            let parts = self.part_rows(watermark, (table, count), from, Some(to))?;
+            for (_, _, part) in parts {
+                *sum += part.count;
+                sums.newest = sums.newest.max(part.newest);
+            }
+        }
+        Ok(())
+    }
+
+    fn stored_rows(
+        &self,
+        watermark: &Watermark,
+        from: i64,
+        to: Option<i64>,
+    ) -> Result<Vec<StoredRow>, StoreError> {
         let identity = &watermark.identity;
-        let rows = self.rows(
-            SELECT_FOUND,
-            params![
-                identity.migration,
-                identity.legacy_version,
-                identity.candidate_version,
-                identity.rules_hash,
-                watermark.counted_from.as_micros(),
-                watermark.id.to_string(),
-            ],
-            "tallies",
-            |row| {
-                Ok((
-                    row.text(0, "id")?.to_owned(),
-                    row.number(1, "revision")?,
-                    row.time(2, "interval_start")?,
-                    [
-                        row.count(3, "received")?,
-                        row.count(4, "match")? + row.count(5, "mismatch")?,
-                    ],
-                    row.json::<BTreeMap<String, u64>>(6, "not_compared")?,
-                ))
-            },
-        )?;
+        let values = params![
+            identity.migration,
+            identity.legacy_version,
+            identity.candidate_version,
+            identity.rules_hash,
+            from,
+            watermark.id.to_string(),
+            to,
+        ];
+        self.rows(SELECT_FOUND, values, "tallies", |row| {
+            let compared = row.count(4, "match")? + row.count(5, "mismatch")?;
+            let not_compared = row.json::<BTreeMap<String, u64>>(6, "not_compared")?;
+            Ok(StoredRow {
+                id: row.text(0, "id")?.to_owned(),
+                revision: row.number(1, "revision")?,
+                begins: row.time(2, "interval_start")?,
+                received: row.count(3, "received")?,
+                settled: compared + not_compared.values().sum::<u64>(),
+            })
+        })
+    }
+
+    /// Those that began from this time on.
+    fn stored_since(&self, watermark: &Watermark, from: i64) -> Result<StoredTallies, StoreError> {
         let mut found = StoredTallies {
-            in_groups: self.stored_parts(watermark, "group_tallies", "count")?,
-            in_sets: self.stored_parts(watermark, "set_tallies", COUNT_OF_SET)?,
+            in_groups: self.stored_parts(watermark, "group_tallies", "count", from)?,
+            in_sets: self.stored_parts(watermark, "set_tallies", COUNT_OF_SET, from)?,
             ..StoredTallies::default()
         };
-        for (id, revision, begins, [received, compared], not_compared) in rows {
-            let settled = compared + not_compared.values().sum::<u64>();
-            if begins >= watermark.open_from || revision > watermark.revision {
+        for row in self.stored_rows(watermark, from, None)? {
+            if row.begins >= watermark.open_from || row.revision > watermark.revision {
                 let tally = StoredTally {
-                    revision,
-                    received,
-                    settled,
+                    revision: row.revision,
+                    received: row.received,
+                    settled: row.settled,
                 };
-                found.open.insert(id, tally);
+                found.open.insert(row.id, tally);
             } else {
                 found.tallies += 1;
-                found.received += received;
-                found.settled += settled;
+                found.received += row.received;
+                found.settled += row.settled;
             }
         }
         Ok(found)
@@ -189,35 +254,15 @@ impl SqliteReader {
         watermark: &Watermark,
         table: &'static str,
         count: &str,
+        from: i64,
     ) -> Result<StoredParts, StoreError> {
-        let identity = &watermark.identity;
-        let sql = format!(
-            "SELECT tally_id, interval_start, sum({count}), min(revision) FROM {table} \
-             WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-             AND interval_start >= ?5 AND run = ?6 GROUP BY tally_id, interval_start"
-        );
-        let values = params![
-            identity.migration,
-            identity.legacy_version,
-            identity.candidate_version,
-            identity.rules_hash,
-            watermark.counted_from.as_micros(),
-            watermark.id.to_string(),
-        ];
-        let rows = self.rows(&sql, values, table, |row| {
-            let tally = row.text(0, "tally_id")?.to_owned();
-            Ok((
-                tally,
-                row.time(1, "interval_start")?,
-                StoredPart {
-                    count: row.count(2, "count")?,
-                    revision: row.number(3, "revision")?,
-                },
-            ))
-        })?;
         let mut found = StoredParts::default();
-        for (tally, begins, part) in rows {
-            if begins >= watermark.open_from || part.revision > watermark.revision {
+        for (tally, begins, part) in self.part_rows(watermark, (table, count), from, None)? {
+            if begins >= watermark.open_from || part.lowest > watermark.revision {
+                let part = StoredPart {
+                    count: part.count,
+                    revision: part.lowest,
+                };
                 found.open.insert(tally, part);
             } else {
                 found.closed += part.count;
@@ -225,6 +270,56 @@ impl SqliteReader {
         }
         Ok(found)
     }
+
+    fn part_rows(
+        &self,
+        watermark: &Watermark,
+        (table, count): (&'static str, &str),
+        from: i64,
+        to: Option<i64>,
+    ) -> Result<Vec<(String, Timestamp, PartRow)>, StoreError> {
+        let identity = &watermark.identity;
+        let sql = format!(
+            "SELECT tally_id, interval_start, sum({count}), min(revision), max(revision) FROM {table} \
+             WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+             AND interval_start >= ?5 AND run = ?6 AND (?7 IS NULL OR interval_start < ?7) \
+             GROUP BY tally_id, interval_start"
+        );
+        let values = params![
+            identity.migration,
+            identity.legacy_version,
+            identity.candidate_version,
+            identity.rules_hash,
+            from,
+            watermark.id.to_string(),
+            to,
+        ];
+        self.rows(&sql, values, table, |row| {
+            let part = PartRow {
+                count: row.count(2, "count")?,
+                lowest: row.number(3, "revision")?,
+                newest: row.number(4, "revision")?,
+            };
+            let tally = row.text(0, "tally_id")?.to_owned();
+            Ok((tally, row.time(1, "interval_start")?, part))
+        })
+    }
+}
+
+/// What is needed of a tally in the file.
+struct StoredRow {
+    id: String,
+    revision: u32,
+    begins: Timestamp,
+    received: u64,
+    settled: u64,
+}
+
+/// The groups or sets of one tally in the file.
+struct PartRow {
+    count: u64,
+    lowest: u32,
+    newest: u32,
 }
 
 /// How many mismatches a row of a set counts.
@@ -245,7 +340,7 @@ const SELECT_RECEIVED: &str = "SELECT 1 FROM tallies \
 
 const SELECT_FOUND: &str = "SELECT id, revision, interval_start, received, \"match\", mismatch, not_compared FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-     AND interval_start >= ?5 AND run = ?6";
+     AND interval_start >= ?5 AND run = ?6 AND (?7 IS NULL OR interval_start < ?7)";
 
 const SELECT_RUN: &str = "SELECT 1 FROM watermarks WHERE id = ?1";
 

@@ -1,0 +1,251 @@
+//! Parts of a report on the API, a page at a time: causes, groups, one group, routes, noise, rules, known differences, and how
+//! far the record is complete.
+//!
+//! They are read as the screens are, from the same models, so no number differs between the two.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::response::Response;
+use parity_schemas::lists::{
+    CAUSES_SCHEMA, CausePage, GROUP_SCHEMA, GROUPS_SCHEMA, GroupDocument, GroupLine, GroupPage,
+    HEALTH_SCHEMA, HealthDocument, NOISE_SCHEMA, NoisePage, ROUTES_SCHEMA, RULES_SCHEMA, RouteLine,
+    RoutePage, RulesDocument,
+};
+use parity_schemas::time::Timestamp;
+use parity_sink::{Reader, StoreError};
+
+use super::answer::{self, ErrorAnswer, read};
+use super::parameters::Asked;
+use super::question::{Asking, GroupAsking, GroupsAsking, ListAsking};
+use super::site::Site;
+use crate::question::Question;
+use crate::view::{self, Browsed, BrowsedGroup, Decided, LeftOut};
+
+/// A page of a list that is whole in memory.
+struct Page<T> {
+    total: u64,
+    rows: Vec<T>,
+    next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// So many behind the first `after`.
+    fn of(list: Vec<T>, after: usize, limit: usize) -> Self {
+        let total = list.len();
+        let end = after.saturating_add(limit);
+        Self {
+            total: total as u64,
+            rows: list.into_iter().skip(after).take(limit).collect(),
+            next: (end < total).then(|| end.to_string()),
+        }
+    }
+}
+
+/// Reads a report and what else `ask` reads beside it. A migration that is misspelt has none.
+pub(super) async fn decided_and<T: Send + 'static>(
+    site: &Site,
+    question: Question,
+    ask: impl FnOnce(&Reader, &Decided) -> Result<T, StoreError> + Send + 'static,
+) -> Result<(Decided, T), ErrorAnswer> {
+    let is_own = question.selection.migration() == site.migration;
+    let found = read(site, move |reader| {
+        let decided = view::decided(reader, &question)?;
+        let more = ask(reader, &decided)?;
+        Ok::<_, StoreError>((decided, more))
+    });
+    let (decided, more) = found.await?;
+    // That of this process is no slip: nothing came yet.
+    match decided.absent {
+        Some(absent) if absent.is_unknown_migration && !is_own => {
+            Err(ErrorAnswer::missing(absent.sentence))
+        }
+        _ => Ok((decided, more)),
+    }
+}
+
+async fn decided(site: &Site, question: Question) -> Result<Decided, ErrorAnswer> {
+    let (decided, ()) = decided_and(site, question, |_, _| Ok(())).await?;
+    Ok(decided)
+}
+
+/// `parity.causes/v1`.
+pub(super) async fn causes(
+    State(site): State<Arc<Site>>,
+    uri: Uri,
+    Asked(asking): Asked<ListAsking>,
+) -> Result<Response, ErrorAnswer> {
+    let (question, after, limit) = asking.of(&site);
+    let Decided { report, .. } = decided(&site, question).await?;
+    let page = Page::of(report.causes, after, limit);
+    let document = CausePage {
+        schema: CAUSES_SCHEMA.to_owned(),
+        migration: report.migration,
+        total: page.total,
+        causes: page.rows,
+        next: page.next,
+    };
+    Ok(answer::page(&uri, &document, document.next.as_deref()))
+}
+
+/// `parity.groups/v1`.
+pub(super) async fn groups(
+    State(site): State<Arc<Site>>,
+    uri: Uri,
+    Asked(asking): Asked<GroupsAsking>,
+) -> Result<Response, ErrorAnswer> {
+    let (question, browsing, after, limit) = asking.of(&site);
+    let decided = decided(&site, question).await?;
+    let left_out = LeftOut::of(&decided.report, decided.decision.thresholds.noise);
+    let list = Browsed::whole(&decided, &left_out, &browsing);
+    let tabs = list.tabs.iter();
+    let tabs = tabs.map(|(tab, count)| (tab.as_str().to_owned(), *count as u64));
+    let tabs = tabs.collect();
+    let page = Page::of(list.rows, after, limit);
+    let document = GroupPage {
+        schema: GROUPS_SCHEMA.to_owned(),
+        migration: decided.report.migration.clone(),
+        tabs,
+        total: page.total,
+        groups: page.rows.iter().map(line).collect(),
+        next: page.next,
+    };
+    Ok(answer::page(&uri, &document, document.next.as_deref()))
+}
+
+fn line(row: &BrowsedGroup<'_>) -> GroupLine {
+    let group = row.group.report;
+    let bounds = row.bounds();
+    GroupLine {
+        group: group.clone(),
+        compared: row.compared,
+        rate: bounds.map(|_| group.count as f64 / row.compared as f64),
+        lower: bounds.map(|(lower, _)| lower),
+        upper: bounds.map(|(_, upper)| upper),
+    }
+}
+
+/// `parity.group/v1`.
+pub(super) async fn group(
+    State(site): State<Arc<Site>>,
+    Path(fingerprint): Path<String>,
+    Asked(asking): Asked<GroupAsking>,
+) -> Result<Response, ErrorAnswer> {
+    let (question, route) = asking.of(&site);
+    let found = decided_and(&site, question, |reader, decided| {
+        view::suggested(reader, decided, &view::expires(Timestamp::now()))
+    });
+    let (decided, suggestions) = found.await?;
+    let left_out = LeftOut::of(&decided.report, decided.decision.thresholds.noise);
+    let found = Browsed::find(&decided, &left_out, &fingerprint, route.as_deref());
+    let row = found.ok_or_else(|| {
+        ErrorAnswer::missing(format!(
+            "no group `{fingerprint}` is counted here; /api/v1/groups has those that are"
+        ))
+    })?;
+    let names = &row.group.report.fingerprint;
+    let suggested = suggestions.rules.into_iter();
+    let suggested = suggested.filter(|rule| rule.fingerprints.contains(names));
+    Ok(answer::document(&GroupDocument {
+        schema: GROUP_SCHEMA.to_owned(),
+        migration: decided.report.migration.clone(),
+        group: line(&row),
+        suggested: suggested.collect(),
+    }))
+}
+
+/// `parity.routes/v1`.
+pub(super) async fn routes(
+    State(site): State<Arc<Site>>,
+    uri: Uri,
+    Asked(asking): Asked<ListAsking>,
+) -> Result<Response, ErrorAnswer> {
+    let (question, after, limit) = asking.of(&site);
+    let Decided {
+        report, decision, ..
+    } = decided(&site, question).await?;
+    let page = Page::of(report.routes, after, limit);
+    let routes = page.rows.into_iter().map(|counted| {
+        let mut decisions = decision.routes.iter();
+        RouteLine {
+            decision: decisions
+                .find(|decision| decision.route == counted.route)
+                .cloned(),
+            counted,
+        }
+    });
+    let document = RoutePage {
+        schema: ROUTES_SCHEMA.to_owned(),
+        migration: report.migration,
+        total: page.total,
+        routes: routes.collect(),
+        next: page.next,
+    };
+    Ok(answer::page(&uri, &document, document.next.as_deref()))
+}
+
+/// `parity.noise/v1`.
+pub(super) async fn noise(
+    State(site): State<Arc<Site>>,
+    uri: Uri,
+    Asked(asking): Asked<ListAsking>,
+) -> Result<Response, ErrorAnswer> {
+    let (question, after, limit) = asking.of(&site);
+    let Decided { report, .. } = decided(&site, question).await?;
+    let page = Page::of(report.noise, after, limit);
+    let document = NoisePage {
+        schema: NOISE_SCHEMA.to_owned(),
+        migration: report.migration,
+        total: page.total,
+        noise: page.rows,
+        next: page.next,
+    };
+    Ok(answer::page(&uri, &document, document.next.as_deref()))
+}
+
+/// `parity.rules/v1`.
+pub(super) async fn rules(
+    State(site): State<Arc<Site>>,
+    Asked(asking): Asked<Asking>,
+) -> Result<Response, ErrorAnswer> {
+    let found = decided_and(&site, asking.of(&site), |reader, decided| {
+        let report = &decided.report;
+        reader.rule_text(&report.migration, &report.rules_hash)
+    });
+    let (Decided { report, .. }, text) = found.await?;
+    Ok(answer::document(&RulesDocument {
+        schema: RULES_SCHEMA.to_owned(),
+        migration: report.migration,
+        rules_hash: report.rules_hash,
+        text,
+        hits: report.rules,
+        idle: report.idle_rules,
+    }))
+}
+
+/// `parity.known/v1`.
+pub(super) async fn known(
+    State(site): State<Arc<Site>>,
+    Asked(asking): Asked<Asking>,
+) -> Result<Response, ErrorAnswer> {
+    let question = asking.of(&site);
+    let register = Arc::clone(&question.known);
+    let decided = decided(&site, question).await?;
+    let list = view::known_list(&decided, &register, Timestamp::now());
+    Ok(answer::document(&list))
+}
+
+/// `parity.health/v1`.
+pub(super) async fn health(
+    State(site): State<Arc<Site>>,
+    Asked(asking): Asked<Asking>,
+) -> Result<Response, ErrorAnswer> {
+    let Decided { report, .. } = decided(&site, asking.of(&site)).await?;
+    Ok(answer::document(&HealthDocument {
+        schema: HEALTH_SCHEMA.to_owned(),
+        migration: report.migration,
+        complete_until: report.complete_until,
+        watermarks: report.watermarks,
+    }))
+}
