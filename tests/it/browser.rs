@@ -10,7 +10,7 @@ use crate::servers::{program, tool};
 use crate::support::process::{Mirror, Place};
 use crate::support::report::Report;
 use crate::support::service::{Answer, Request, Service};
-use crate::support::{root, wait_for};
+use crate::support::{root, wait_or_tell};
 
 /// What a service may answer, and what must stay text on every page.
 const HOSTILE: [&str; 12] = [
@@ -125,11 +125,15 @@ fn send_hostile(mirror: &Mirror<'_>) {
         mirror.get(target);
     }
     // Its migration is none that a command asks for by itself.
-    wait_for("the record", || {
-        let report = Report(mirror.ask("/api/v1/report").json());
-        let all = targets.len() as u64;
-        (report.count("received") == all && report.settled() == all).then_some(())
-    });
+    let all = targets.len() as u64;
+    let report = || Report(mirror.ask("/api/v1/report").json());
+    wait_or_tell(
+        || {
+            let report = report();
+            (report.count("received") == all && report.settled() == all).then_some(())
+        },
+        || format!("{all} in {}", report().0),
+    );
 }
 
 /// The keys as docs/pages.md lists them.
@@ -169,6 +173,7 @@ fn the_pages_are_read_in_a_browser() {
     let mut command = hostile.command(&["ui", "--admin", "127.0.0.1:0"]);
     let mut ui = hostile.start(command.env("PARITY_MIGRATION", HOSTILE[2]));
     ui.admin = ui.announced("serving http://");
+    let only = std::env::var("BROWSER_CHECK").ok();
     let is_update = std::env::var_os("UPDATE_SCREENSHOTS").is_some();
     let stage = json!({
         "modules": program("browser/node_modules").parent().expect("a folder"),
@@ -180,7 +185,7 @@ fn the_pages_are_read_in_a_browser() {
         "pid": mirror.pid(),
         "documented": documented(),
         "pictures": is_update.then(|| root().join("docs/pictures")),
-        "only": std::env::var("BROWSER_CHECK").ok(),
+        "only": only,
     });
     let stage = plain.write("stage.json", stage.to_string());
     // It says what it has checked, with its counts; that is for whoever reads the log of the tests.
@@ -192,7 +197,10 @@ fn the_pages_are_read_in_a_browser() {
         ran.expect("node runs").success(),
         "it says above what failed"
     );
-    // One of the checks has ended it, with a page open.
+    // One of the checks has ended it, with a page open, if all were made.
+    if only.is_some() {
+        mirror.signal("TERM");
+    }
     assert_eq!(mirror.ended().0, 0);
     ui.stop();
     bad.stop();
