@@ -113,7 +113,8 @@ fn the_name_of_another_place_is_another_time() {
         "2026-03-01 10:00:00 +0100 CET",
     ] {
         let other = at(other);
-        assert!(paris != other && other != paris, "{other:?}");
+        assert_ne!(paris, other);
+        assert_ne!(other, paris);
         assert_eq!(paris.compare(&other), None, "{other:?}");
         assert!(!paris.has_reading_of(&other) && !paris.is_cut_of(&other));
     }

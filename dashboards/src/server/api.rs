@@ -240,9 +240,10 @@ pub(super) async fn set_shadowing(
         }
     };
     mirror.set_shadowing(on);
-    let action = match on {
-        true => AuditAction::ShadowingOn,
-        false => AuditAction::ShadowingOff,
+    let action = if on {
+        AuditAction::ShadowingOn
+    } else {
+        AuditAction::ShadowingOff
     };
     let asked = audit::Asked::by(&site.visitor, &site, action, "");
     asked.written(AuditOutcome::Done, "").await;

@@ -11,14 +11,9 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible_up_to;
 
 use super::access::Role;
+pub use super::site::Auditor;
 use super::site::Site;
 use super::visit::Visitor;
-
-/// Brings lines to the record.
-pub trait Auditor: Send + Sync {
-    /// Keeps a line, of which the process fills in who it is. An error says why it is not in the record now.
-    fn keep(&self, change: &mut Audit) -> Result<(), String>;
-}
 
 /// A line of a change that is made now; what came of it is filled in.
 pub fn line(action: AuditAction, source: AuditSource) -> Audit {

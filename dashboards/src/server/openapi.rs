@@ -93,7 +93,7 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         about: &'static str,
         handler: impl Handler<T, S>,
     ) -> Self {
-        let answer = Answer::Json(|schemas| schemas.subschema_for::<A>());
+        let answer = Answer::Json(schemars::SchemaGenerator::subschema_for::<A>);
         self.add::<P, T>(
             (MethodFilter::GET, Method::GET),
             path,
@@ -110,7 +110,7 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         about: &'static str,
         handler: impl Handler<T, S>,
     ) -> Self {
-        let answer = Answer::Json(|schemas| schemas.subschema_for::<A>());
+        let answer = Answer::Json(schemars::SchemaGenerator::subschema_for::<A>);
         self.add::<P, T>(
             (MethodFilter::POST, Method::POST),
             path,

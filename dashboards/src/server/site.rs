@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
+use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 
 use super::access::Access;
-use super::audit::Auditor;
 use super::reruns::Reruns;
 use crate::links::Links;
 use crate::view::{SinkStatus, Status};
+
+/// Brings the lines of changes to the record.
+pub trait Auditor: Send + Sync {
+    /// Keeps a line, of which the process fills in who it is. An error says why it is not in the record now.
+    fn keep(&self, change: &mut Audit) -> Result<(), String>;
+}
 
 /// What the admin port may ask of a running mirror, and change in it.
 pub trait MirrorAdmin: Send + Sync {
