@@ -103,6 +103,8 @@ pub(super) fn files() -> Vec<String> {
     let names = docs.map(|entry| entry.expect("readable").file_name());
     let mut files: Vec<String> = names
         .map(|name| format!("docs/{}", name.into_string().expect("UTF-8")))
+        // Beside the pages are their pictures, and what is generated.
+        .filter(|file| file.ends_with(".md"))
         .collect();
     files.push("README.md".to_owned());
     files.sort_unstable();
