@@ -181,6 +181,41 @@ fn counted() -> Vec<Tally> {
     book.snapshot_now().tallies
 }
 
+/// What is counted of one mismatch, besides its route.
+fn tallied(tally: &Tally, run: Uuid, group: &Group, record: &Mismatch) -> (GroupTally, SetTally) {
+    let mut digest = ExchangeDigest::UNKNOWN;
+    digest.add(ExchangeDigest::of(record.id));
+    let of_group = GroupTally {
+        tally_id: tally.id,
+        revision: 1,
+        identity: identity(),
+        interval_start: tally.interval_start,
+        run,
+        route: tally.route.clone(),
+        count: 1,
+        first_seen: record.time,
+        last_seen: record.time,
+        example_id: record.id,
+        exchange_digest: digest,
+        classes: [(MismatchClass::Confirmed, 1)].into(),
+        group: group.clone(),
+        ..GroupTally::default()
+    };
+    let of_set = SetTally {
+        tally_id: tally.id,
+        revision: 1,
+        identity: identity(),
+        interval_start: tally.interval_start,
+        run,
+        route: tally.route.clone(),
+        set_id: set_id([group.fingerprint.as_str()]),
+        fingerprints: vec![group.fingerprint.clone()],
+        classes: [(MismatchClass::Confirmed, 1)].into(),
+        never_asked: 0,
+    };
+    (of_group, of_set)
+}
+
 /// Writes the last whole hour of the ten days.
 pub(crate) fn hour(store: &StoreConfig, shape: &Shape) {
     let own = Identity {
@@ -203,7 +238,7 @@ pub(crate) fn hour(store: &StoreConfig, shape: &Shape) {
         let began = Instant::now();
         while sender.send(record.clone()).is_err() {
             assert!(
-                began.elapsed() < Duration::from_secs(60),
+                began.elapsed() < Duration::from_mins(1),
                 "the store takes records"
             );
             std::thread::park_timeout(Duration::from_millis(2));
@@ -239,36 +274,9 @@ pub(crate) fn hour(store: &StoreConfig, shape: &Shape) {
                 .classes
                 .entry(MismatchClass::Confirmed)
                 .or_default() += 1;
-            let mut digest = ExchangeDigest::UNKNOWN;
-            digest.add(ExchangeDigest::of(record.id));
-            send(Record::GroupTally(Box::new(GroupTally {
-                tally_id: tally.id,
-                revision: 1,
-                identity: identity(),
-                interval_start: tally.interval_start,
-                run,
-                route: tally.route.clone(),
-                count: 1,
-                first_seen: record.time,
-                last_seen: record.time,
-                example_id: record.id,
-                exchange_digest: digest,
-                classes: [(MismatchClass::Confirmed, 1)].into(),
-                group: group.clone(),
-                ..GroupTally::default()
-            })));
-            send(Record::SetTally(Box::new(SetTally {
-                tally_id: tally.id,
-                revision: 1,
-                identity: identity(),
-                interval_start: tally.interval_start,
-                run,
-                route: tally.route.clone(),
-                set_id: set_id([group.fingerprint.as_str()]),
-                fingerprints: vec![group.fingerprint.clone()],
-                classes: [(MismatchClass::Confirmed, 1)].into(),
-                never_asked: 0,
-            })));
+            let (of_group, of_set) = tallied(tally, run, &group, &record);
+            send(Record::GroupTally(Box::new(of_group)));
+            send(Record::SetTally(Box::new(of_set)));
             send(Record::Mismatch(Box::new(record)));
         }
         for tally in tallies {
@@ -296,7 +304,7 @@ pub(crate) fn hour(store: &StoreConfig, shape: &Shape) {
         ..Watermark::default()
     })));
     let report = writer
-        .finish(Duration::from_secs(60))
+        .finish(Duration::from_mins(1))
         .expect("the writer ends");
     assert_eq!(report.failure, None);
 }

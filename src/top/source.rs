@@ -1,5 +1,6 @@
 //! An admin port, asked by HTTP. Every answer has a limit in bytes and in time.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a status may take, which is in memory.
 pub(super) const SHORT: Duration = Duration::from_secs(5);
 /// How long a report may take, which is read from a store.
-pub(super) const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = Duration::from_mins(1);
 
 /// Where an admin port is: a URL without a path.
 #[derive(Clone, Debug)]
@@ -162,7 +163,7 @@ impl Source {
         let answered = async {
             let answer = self.client.request(request).await.map_err(|error| {
                 let cause = std::error::Error::source(&error);
-                let cause = cause.map_or_else(|| error.to_string(), |cause| chain(cause));
+                let cause = cause.map_or_else(|| error.to_string(), chain);
                 unreachable(format!("{} does not answer: {cause}", self.base.0))
             })?;
             let status = answer.status();
@@ -226,7 +227,8 @@ fn encoded(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            // Writing to a String cannot fail.
+            let _infallible = write!(out, "%{byte:02X}");
         }
     }
     out

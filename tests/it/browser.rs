@@ -44,7 +44,7 @@ fn answer(is_candidate: bool, request: &Request) -> Answer {
     match word {
         "prices" => Answer::json(format!(
             "{{\"id\":{number},\"price\":{},\"currency\":\"EUR\",\"name\":\"a thing\"}}",
-            if is_candidate && number % 3 == 0 {
+            if is_candidate && number.is_multiple_of(3) {
                 999
             } else {
                 100
@@ -55,7 +55,7 @@ fn answer(is_candidate: bool, request: &Request) -> Answer {
         }
         "orders" => Answer::json(format!(
             "{{\"id\":{number},\"lines\":[{{\"sku\":\"A-1\",\"count\":2}},{{\"sku\":\"B-7\",\"count\":1}}],\"paid\":true{}}}",
-            if is_candidate && number % 5 == 0 {
+            if is_candidate && number.is_multiple_of(5) {
                 ""
             } else {
                 ",\"note\":null"
@@ -63,7 +63,7 @@ fn answer(is_candidate: bool, request: &Request) -> Answer {
         )),
         "users" => Answer::json(format!(
             "{{\"id\":{number},\"name\":\"Ada Lovelace{}\",\"active\":true}}",
-            if is_candidate && number % 7 == 0 {
+            if is_candidate && number.is_multiple_of(7) {
                 "\u{a0}"
             } else {
                 ""

@@ -389,13 +389,7 @@ fn two_large_bodies_are_a_page_of_bounded_size() {
     ] {
         let id = ids(&mirror, route).remove(0);
         for layout in ["", "?split=true"] {
-            let began = std::time::Instant::now();
             let page = page(&mirror, &format!("/mismatches/{id}{layout}"));
-            println!(
-                "{route}{layout}: {} bytes in {:?}",
-                page.len(),
-                began.elapsed()
-            );
             assert!(page.contains(told), "{page}");
             assert!(page.len() < 512 << 10, "{} bytes", page.len());
         }

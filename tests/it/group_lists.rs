@@ -1,7 +1,5 @@
 //! Groups over time: in lists of ten thousand and on the page of one. And where pages lead to elsewhere.
 
-use std::time::Instant;
-
 use crate::support::client;
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
@@ -100,9 +98,7 @@ fn lists_of_ten_thousand_groups_are_pages_of_bounded_size() {
         "/",
         "/groups/0000000000000001",
     ] {
-        let began = Instant::now();
         let page = page(&ui, path);
-        println!("{path}: {} bytes in {:?}", page.len(), began.elapsed());
         assert!(page.len() < PAGE_BYTES, "{path}: {} bytes", page.len());
     }
     let all = page(&ui, "/groups?tab=all&page=77");

@@ -148,7 +148,7 @@ fn drawn(width: u16, height: u16, screen: &Screen, seen: &Seen, colors: bool) ->
     let rows = buffer.content.chunks(usize::from(width.max(1)));
     let text: Vec<String> = rows
         .map(|row| {
-            let row: String = row.iter().map(|cell| cell.symbol()).collect();
+            let row: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
             row.trim_end().to_owned()
         })
         .collect();
@@ -159,7 +159,9 @@ fn drawn(width: u16, height: u16, screen: &Screen, seen: &Seen, colors: bool) ->
 
 fn press(keys: &[Press], seen: &Seen) -> Screen {
     let mut screen = Screen::default();
-    keys.iter().for_each(|key| screen.press(*key, seen));
+    for key in keys {
+        screen.press(*key, seen);
+    }
     screen
 }
 
@@ -190,7 +192,7 @@ fn the_screen_answers_in_the_order_of_a_night() {
     ] {
         let at = rest.find(wanted);
         let at = at.unwrap_or_else(|| panic!("`{wanted}` is not where it belongs in\n{text}"));
-        rest = &rest[at..];
+        rest = rest.split_at(at).1;
     }
     assert!(colored > 0);
     let (plain, colored) = drawn(120, 34, &Screen::default(), &seen(), false);
@@ -262,7 +264,7 @@ fn what_is_selected_is_opened_and_stays_open_when_the_order_changes() {
         assert!(text.contains(wanted), "`{wanted}` is not in\n{text}");
     }
     assert!(
-        !text.contains('\u{200b}') && !text.contains("\u{1b}"),
+        !text.contains('\u{200b}') && !text.contains('\u{1b}'),
         "{text}"
     );
     let mut report = report();

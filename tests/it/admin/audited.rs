@@ -33,6 +33,10 @@ fn text<'a>(line: &'a Value, field: &str) -> &'a str {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one process, each change after the other"
+)]
 fn each_change_has_a_line_that_says_who_and_what() {
     let place = Place::new();
     place.write("changes", CHANGES);

@@ -1,5 +1,6 @@
 //! The admin port by TLS.
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -189,7 +190,7 @@ fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
             };
             for (name, file) in ["certificate", "key"].iter().zip(files) {
                 if let Some(file) = file {
-                    text.push_str(&format!("admin_tls_{name}_file = \"{file}\"\n"));
+                    writeln!(text, "admin_tls_{name}_file = \"{file}\"").expect("to a text");
                 }
             }
             place.write("parity.toml", text);

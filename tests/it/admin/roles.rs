@@ -4,6 +4,7 @@ use super::{CHANGES, LOOKS, basic, bearer, form, is_shadowing, post};
 use crate::support::client;
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
+use std::fmt::Write as _;
 
 fn place() -> Place {
     let place = Place::new();
@@ -160,7 +161,7 @@ fn tokens_that_do_not_tell_who_may_what_are_refused() {
             text.push_str("kafka = \"kafka://127.0.0.1:1/t\"\nclickhouse = \"clickhouse://u@127.0.0.1:1/d\"\n");
         }
         for (name, value) in settings {
-            text.push_str(&format!("{name} = \"{value}\"\n"));
+            writeln!(text, "{name} = \"{value}\"").expect("to a text");
         }
         place.write("parity.toml", text);
         place.run(&["config", "check"])

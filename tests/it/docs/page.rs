@@ -104,7 +104,11 @@ pub(super) fn files() -> Vec<String> {
     let mut files: Vec<String> = names
         .map(|name| format!("docs/{}", name.into_string().expect("UTF-8")))
         // Beside the pages are their pictures, and what is generated.
-        .filter(|file| file.ends_with(".md"))
+        .filter(|file| {
+            std::path::Path::new(file)
+                .extension()
+                .is_some_and(|end| end == "md")
+        })
         .collect();
     files.push("README.md".to_owned());
     files.sort_unstable();
