@@ -36,6 +36,7 @@ export function follow(main, place) {
   let connected = false;
   let marks = null;
   let wanted = false;
+  let running = false;
   let rests = 0;
   let timer = 0;
   let listening = null;
@@ -66,22 +67,30 @@ export function follow(main, place) {
   async function update() {
     if (!listening) return;
     wanted = true;
-    if (busy()) return tell();
+    // One at a time: an answer that was asked for earlier never replaces a later one.
+    if (running || busy()) return tell();
+    running = true;
     const began = performance.now();
+    let again = false;
     try {
-      if (!(await refresh(main, listening.signal, () => !busy()))) return tell();
-      updated = new Date();
       wanted = false;
+      if (!(await refresh(main, listening.signal, () => !busy()))) {
+        wanted = true;
+        return tell();
+      }
+      updated = new Date();
       if (connected) trouble = "";
       document.dispatchEvent(new Event("parity:refreshed"));
     } catch (error) {
       if (error.name === "AbortError") return;
       if (connected) trouble = `cannot be updated: ${error.message}`;
     } finally {
+      running = false;
+      again = wanted;
       rests = performance.now() + Math.max(SOONEST, REST * (performance.now() - began));
     }
     tell();
-    schedule(connected ? LATEST : WITHOUT);
+    schedule(again ? 0 : connected ? LATEST : WITHOUT);
   }
 
   function heard(event, data) {

@@ -24,7 +24,7 @@ mod site;
 mod visit;
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::extract::State;
@@ -137,7 +137,9 @@ pub fn openapi() -> serde_json::Value {
 }
 
 async fn openapi_document() -> Response {
-    answer::document(&openapi())
+    // It says the same as long as the program runs.
+    static DOCUMENT: OnceLock<serde_json::Value> = OnceLock::new();
+    answer::document(DOCUMENT.get_or_init(openapi))
 }
 
 async fn metrics(State(site): State<Arc<Site>>) -> Response {

@@ -62,7 +62,7 @@ pub struct Screen {
     /// The line that is selected in each pane.
     selected: [usize; Pane::ALL.len()],
     /// What is shown of it alone, by its name: it is still that one when another one has become graver.
-    opened: Option<String>,
+    opened: Option<detail::Opened>,
     /// Lines that are scrolled over in what is opened.
     scrolled: usize,
     help: bool,

@@ -18,10 +18,14 @@ CREATE TRIGGER IF NOT EXISTS tallies_inserted AFTER INSERT ON tallies BEGIN
         (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
 END;
-CREATE TRIGGER IF NOT EXISTS tallies_updated AFTER UPDATE ON tallies BEGIN
+CREATE TRIGGER IF NOT EXISTS tallies_moved AFTER UPDATE ON tallies
+    WHEN (old.migration, old.candidate_version, old.legacy_version, old.rules_hash, old.interval_start / 300000000)
+        IS NOT (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000) BEGIN
     INSERT INTO slot_marks VALUES
         (old.migration, old.candidate_version, old.legacy_version, old.rules_hash, old.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
+END;
+CREATE TRIGGER IF NOT EXISTS tallies_updated AFTER UPDATE ON tallies BEGIN
     INSERT INTO slot_marks VALUES
         (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
@@ -37,10 +41,14 @@ CREATE TRIGGER IF NOT EXISTS group_tallies_inserted AFTER INSERT ON group_tallie
         (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
 END;
-CREATE TRIGGER IF NOT EXISTS group_tallies_updated AFTER UPDATE ON group_tallies BEGIN
+CREATE TRIGGER IF NOT EXISTS group_tallies_moved AFTER UPDATE ON group_tallies
+    WHEN (old.migration, old.candidate_version, old.legacy_version, old.rules_hash, old.interval_start / 300000000)
+        IS NOT (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000) BEGIN
     INSERT INTO slot_marks VALUES
         (old.migration, old.candidate_version, old.legacy_version, old.rules_hash, old.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
+END;
+CREATE TRIGGER IF NOT EXISTS group_tallies_updated AFTER UPDATE ON group_tallies BEGIN
     INSERT INTO slot_marks VALUES
         (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
@@ -56,10 +64,14 @@ CREATE TRIGGER IF NOT EXISTS set_tallies_inserted AFTER INSERT ON set_tallies BE
         (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
 END;
-CREATE TRIGGER IF NOT EXISTS set_tallies_updated AFTER UPDATE ON set_tallies BEGIN
+CREATE TRIGGER IF NOT EXISTS set_tallies_moved AFTER UPDATE ON set_tallies
+    WHEN (old.migration, old.candidate_version, old.legacy_version, old.rules_hash, old.interval_start / 300000000)
+        IS NOT (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000) BEGIN
     INSERT INTO slot_marks VALUES
         (old.migration, old.candidate_version, old.legacy_version, old.rules_hash, old.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;
+END;
+CREATE TRIGGER IF NOT EXISTS set_tallies_updated AFTER UPDATE ON set_tallies BEGIN
     INSERT INTO slot_marks VALUES
         (new.migration, new.candidate_version, new.legacy_version, new.rules_hash, new.interval_start / 300000000, random())
         ON CONFLICT DO UPDATE SET mark = excluded.mark;

@@ -1,4 +1,4 @@
-//! Who changed what: a line for each change of a running process, and for each time that one was refused.
+//! Who changed what: a line for each change of a running process, and for each that a process tried and did not make.
 //!
 //! A mirror sends it with its other records, so it comes to every store in the same way. It is for people who ask afterwards;
 //! no decision rests on it, and no change waits for it.

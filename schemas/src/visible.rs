@@ -48,6 +48,11 @@ pub fn visible_value(value: &str, limit: usize) -> String {
     visible_up_to(&lines.join(" "), limit)
 }
 
+/// Whether a text that somebody gives names another one: as it is, or as [`visible`] shows it.
+pub fn names(given: &str, known: &str) -> bool {
+    given == known || meant(given) == known
+}
+
 /// What [`visible`] made this text of, for what somebody copied from a page, or a form of a page sends back.
 pub fn meant(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {

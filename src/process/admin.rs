@@ -50,12 +50,7 @@ impl AdminPort {
     ) -> Result<Self> {
         listener.set_nonblocking(true).context("the admin port")?;
         let address = listener.local_addr().context("the admin port")?;
-        if tls.is_none() && !address.ip().is_loopback() {
-            tracing::warn!(
-                %address,
-                "the admin port has no TLS, so its token travels in clear: name a certificate and its key by --admin-tls-certificate-file and --admin-tls-key-file"
-            );
-        }
+        warn_of_clear(tls.is_some(), address);
         let (tls, certificate) = watch::channel(tls);
         let (stop, stopped) = watch::channel(false);
         let thread = std::thread::Builder::new()
@@ -81,6 +76,7 @@ impl AdminPort {
 
     /// Encrypts connections from now on by this certificate; those that are open stay as they are.
     pub(crate) fn set_tls(&self, tls: Option<TlsAcceptor>) {
+        warn_of_clear(tls.is_some(), self.address);
         self.tls.send_replace(tls);
     }
 
@@ -153,6 +149,16 @@ impl Auditor for StoreAuditor {
     fn keep(&self, change: &mut Audit) -> Result<(), String> {
         change.instance.clone_from(&self.instance);
         record_change(&self.store, change).map_err(|error| error::line(&error.into()))
+    }
+}
+
+/// Warns of a port that others reach and that is not encrypted, at the start and when a reload takes the certificate away.
+fn warn_of_clear(is_encrypted: bool, address: SocketAddr) {
+    if !is_encrypted && !address.ip().is_loopback() {
+        tracing::warn!(
+            %address,
+            "the admin port has no TLS, so its token travels in clear: name a certificate and its key by --admin-tls-certificate-file and --admin-tls-key-file"
+        );
     }
 }
 

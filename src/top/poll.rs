@@ -73,8 +73,10 @@ impl<'a> Poll<'a> {
             }
             if Instant::now() >= self.report_due {
                 let began = Instant::now();
-                self.record().await?;
+                let read = self.record().await;
+                // Also one that was waited for in vain: whoever watches must not be a load.
                 self.report_due = Instant::now() + began.elapsed() * PATIENCE;
+                read?;
             }
             Ok::<_, Refused>(())
         };
@@ -97,7 +99,6 @@ impl<'a> Poll<'a> {
         self.meter = Meter::default();
         self.seen.live = None;
         self.last_status = None;
-        self.report_due = Instant::now();
         let micros = i64::try_from(self.pause(Duration::ZERO).as_micros()).unwrap_or(i64::MAX);
         self.seen.connection = Connection::Lost {
             why: why.to_owned(),
@@ -182,7 +183,8 @@ impl<'a> Poll<'a> {
                 self.seen.history = Some(Arc::new(history));
                 Ok(())
             }
-            Err(Refused::Answered(_, why)) => {
+            // The port answered just before, so what takes too long is the store.
+            Err(Refused::Answered(_, why) | Refused::TooLong(why)) => {
                 self.seen.trouble = Some(why);
                 Ok(())
             }

@@ -72,12 +72,14 @@ pub(super) enum Refused {
     Unreachable(String),
     /// It answered that it has none: its status, and its words.
     Answered(StatusCode, String),
+    /// No whole answer came in time.
+    TooLong(String),
 }
 
 impl Refused {
     pub(super) fn told(&self) -> &str {
         match self {
-            Self::Unreachable(why) | Self::Answered(_, why) => why,
+            Self::Unreachable(why) | Self::Answered(_, why) | Self::TooLong(why) => why,
         }
     }
 }
@@ -178,7 +180,7 @@ impl Source {
             Ok((status, body.to_bytes()))
         };
         let (status, body) = tokio::time::timeout(limit, answered).await.map_err(|_| {
-            unreachable(format!(
+            Refused::TooLong(format!(
                 "{} did not answer in {} s",
                 self.base.0,
                 limit.as_secs()

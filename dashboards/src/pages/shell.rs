@@ -146,6 +146,8 @@ pub(crate) struct Shell {
     pub(crate) form: Option<String>,
     /// Where links lead that leave our pages.
     pub(crate) links_elsewhere: Links,
+    /// What a list was asked besides its migration, which its next page keeps.
+    pub(crate) listed: Vec<(String, String)>,
 }
 
 impl Shell {
@@ -188,7 +190,15 @@ impl Shell {
 
     /// Whether versions and time ranges can be chosen. Stored decisions are of a migration, and have those of their own.
     pub(crate) fn has_range(&self) -> bool {
-        self.here != Some(Screen::Decisions)
+        !matches!(self.here, Some(Screen::Decisions | Screen::Changes))
+    }
+
+    /// The next page of a list, with everything else that was asked.
+    pub(crate) fn older(&self, path: &str, next: &str) -> String {
+        let listed = self.listed.iter();
+        let listed = listed.map(|(name, value)| (name.as_str(), value.as_str()));
+        let more: Vec<(&str, &str)> = listed.chain([("after", next)]).collect();
+        self.scope.with(path, &more)
     }
 
     /// Migrations to choose from.

@@ -8,6 +8,7 @@ use parity_schemas::record::Mismatch;
 use parity_sink::{Reader, StoreError};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use super::site::Site;
 use crate::view::words::caused;
@@ -131,6 +132,9 @@ pub(super) fn stored(json: &str) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
+/// Reads at a time, of all pages and programs: each may hold a whole report, and a core is busy with each.
+static READS: Semaphore = Semaphore::const_new(4);
+
 /// Runs `ask` on a reader of the site's store, off the runtime.
 pub(super) async fn read<T: Send + 'static, E: From<StoreError> + Send + 'static>(
     site: &Site,
@@ -140,7 +144,16 @@ where
     ErrorAnswer: From<E>,
 {
     let store = site.store.clone();
-    let asked = tokio::task::spawn_blocking(move || ask(&view::reader(&store)?)).await;
+    // It never closes. A read whose page is gone keeps its place until it has ended.
+    let place = READS
+        .acquire()
+        .await
+        .map_err(|_| ErrorAnswer::broken("no reader is left".to_owned()))?;
+    let asked = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        ask(&view::reader(&store)?)
+    })
+    .await;
     match asked {
         Ok(answer) => Ok(answer?),
         Err(error) => Err(ErrorAnswer::broken(error.to_string())),

@@ -1,4 +1,5 @@
-//! Who changed what: a line for each change by this port, and for each that was asked for and not made.
+//! Who changed what: a line for each change by this port, and for each that was tried and did not succeed. Whoever may
+//! not change anything is refused before it is tried: that has no line, because nobody could bound their number.
 //!
 //! The line is written when the change is made, and no change waits for it or fails with it: stopping shadowing must always
 //! be possible. It is in the log in any case. Where it cannot come to the record, the log says that, too.

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use hyper::body::Frame;
+use parity_schemas::documents::ErrorCode;
 use parity_sink::{StoreError, StoreUrl};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
@@ -34,6 +35,8 @@ const LISTENERS: usize = 8;
 const EVERY: Duration = Duration::from_secs(2);
 /// A look that took long is repeated after so many times as long: then looking takes a twentieth of a core at the most.
 const REST: u32 = 20;
+/// Longest time between two looks: one that waited for a store that does not answer says nothing of how long the next one takes.
+const LONGEST_REST: Duration = Duration::from_secs(30);
 /// An empty line goes over the stream so often: then a page knows that the connection is still there.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// A stream ends after this, before its connection is over (`connections`).
@@ -83,7 +86,8 @@ pub(super) async fn look(site: &Site, events: &Events) {
                 is_new
             });
             let took = began.elapsed();
-            tokio::time::sleep(EVERY.saturating_sub(took).max(took * REST)).await;
+            let rest = (took * REST).min(LONGEST_REST);
+            tokio::time::sleep(EVERY.saturating_sub(took).max(rest)).await;
         }
         // Who comes next gets no mark of long ago.
         events.marks.send_replace(None);
@@ -165,8 +169,8 @@ async fn listen(State(events): State<Arc<Events>>, headers: HeaderMap) -> Respon
         .get("sec-fetch-site")
         .is_none_or(|site| site == "same-origin" || site == "none");
     if !is_ours {
-        let text = "a page of another origin may not listen here\n";
-        return (StatusCode::FORBIDDEN, text).into_response();
+        let text = "a page of another origin may not listen here".to_owned();
+        return ErrorAnswer::new(ErrorCode::ForeignPage, text).into_response();
     }
     let Ok(place) = Arc::clone(&events.places).try_acquire_owned() else {
         let full = ErrorAnswer::unavailable(

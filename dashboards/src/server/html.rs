@@ -71,6 +71,7 @@ fn shell(
         status: site.process.mirror_status(),
         form: site.form(),
         links_elsewhere: site.links.clone(),
+        listed: Vec::new(),
     }
 }
 
@@ -379,7 +380,8 @@ pub(super) async fn decisions(
     question: Result<Asked<DecisionQuestion>, ErrorAnswer>,
 ) -> Response {
     let page = async {
-        let Asked(question) = question?;
+        let Asked(mut question) = question?;
+        let asked = std::mem::take(&mut question.asked);
         let (filter, limit) = question.of(&site);
         let migration = filter.migration.clone().unwrap_or_default();
         let of = migration.clone();
@@ -388,7 +390,8 @@ pub(super) async fn decisions(
             Ok::<_, StoreError>((view::decision_page(reader, &filter, limit)?, known))
         })
         .await?;
-        let shell = decisions_shell(&site, migration.clone(), known);
+        let mut shell = decisions_shell(&site, migration.clone(), known);
+        shell.listed = asked;
         Ok::<_, ErrorAnswer>(pages::decisions(&shell, &page, &migration))
     };
     match page.await {
@@ -403,7 +406,8 @@ pub(super) async fn changes(
     question: Result<Asked<AuditQuestion>, ErrorAnswer>,
 ) -> Response {
     let page = async {
-        let Asked(question) = question?;
+        let Asked(mut question) = question?;
+        let asked = std::mem::take(&mut question.asked);
         let (filter, limit) = question.of(&site);
         let migration = filter.migration.clone().unwrap_or_default();
         let of = migration.clone();
@@ -413,7 +417,8 @@ pub(super) async fn changes(
         })
         .await?;
         let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
-        let shell = shell(&site, Some(Screen::Changes), scope, migration, known);
+        let mut shell = shell(&site, Some(Screen::Changes), scope, migration, known);
+        shell.listed = asked;
         Ok::<_, ErrorAnswer>(pages::changes(&shell, &page))
     };
     match page.await {

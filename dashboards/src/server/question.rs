@@ -100,9 +100,9 @@ impl Parameters for ScreenAsking {
             return Ok(());
         }
         // Forms and pages spell out what nobody would see.
+        let text = || Some(value.to_owned());
         let meant = meant(value);
         let value = &*meant;
-        let text = || Some(value.to_owned());
         let browsing = &mut self.browsing;
         match name {
             "tab" => browsing.tab = word(value, Tab::ALL)?,
@@ -341,6 +341,8 @@ fn after(text: &str) -> Result<(Timestamp, uuid::Uuid), String> {
 pub(super) struct DecisionQuestion {
     filter: DecisionFilter,
     limit: Option<usize>,
+    /// What was asked besides the migration and the place, as it was given: the next page is asked for the same.
+    pub(super) asked: Vec<(String, String)>,
 }
 
 impl Parameters for DecisionQuestion {
@@ -368,6 +370,7 @@ impl Parameters for DecisionQuestion {
             "after" => self.filter.before = Some(after(value)?),
             _ => self.filter.migration = Some(meant(value).into_owned()),
         }
+        remember(&mut self.asked, name, value);
         Ok(())
     }
 }
@@ -381,11 +384,20 @@ impl DecisionQuestion {
     }
 }
 
+/// Keeps a parameter for the link to the next page, which has its own place and says its migration itself.
+fn remember(asked: &mut Vec<(String, String)>, name: &str, value: &str) {
+    if name != "after" && name != MIGRATION {
+        asked.push((name.to_owned(), value.to_owned()));
+    }
+}
+
 /// What is asked of the list of changes.
 #[derive(Debug, Default)]
 pub(super) struct AuditQuestion {
     filter: AuditFilter,
     limit: Option<usize>,
+    /// What was asked besides the migration and the place, as it was given: the next page is asked for the same.
+    pub(super) asked: Vec<(String, String)>,
 }
 
 impl Parameters for AuditQuestion {
@@ -402,8 +414,9 @@ impl Parameters for AuditQuestion {
             "until" => self.filter.until = Some(values::since(value)?),
             "limit" => self.limit = Some(values::limit(value, MAX_CHANGES)?),
             "after" => self.filter.before = Some(after(value)?),
-            _ => self.filter.migration = Some(value.to_owned()),
+            _ => self.filter.migration = Some(meant(value).into_owned()),
         }
+        remember(&mut self.asked, name, value);
         Ok(())
     }
 }

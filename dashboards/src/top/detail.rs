@@ -19,27 +19,70 @@ const ROOM: Room = Room {
     elements: 200,
 };
 
-/// The names of what can be opened in a pane, in the order of its lines.
-pub(super) fn names(pane: Pane, seen: &Seen) -> Vec<String> {
+/// A cause, a group or a route that is selected or open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    /// The groups of it, or the route.
+    key: Vec<String>,
+    /// What it is called.
+    pub(super) name: String,
+}
+
+impl Opened {
+    fn of(entry: &Entry<'_>) -> Self {
+        let key = match entry {
+            Entry::Cause(cause) => {
+                let members = cause.members.iter();
+                members
+                    .map(|member| member.group.fingerprint.clone())
+                    .collect()
+            }
+            Entry::Group(group) => {
+                vec![group.report.fingerprint.clone(), group.report.route.clone()]
+            }
+        };
+        Self {
+            key,
+            name: name(entry),
+        }
+    }
+
+    /// Whether this is it. A cause stays what it is when groups join or leave it: no group is in two.
+    fn is(&self, entry: &Entry<'_>) -> bool {
+        match entry {
+            Entry::Cause(cause) => {
+                let mut members = cause.members.iter();
+                members.any(|member| self.key.contains(&member.group.fingerprint))
+            }
+            Entry::Group(_) => Self::of(entry).key == self.key,
+        }
+    }
+}
+
+/// What can be opened in a pane, in the order of its lines: by what it is, because two may be called the same.
+pub(super) fn names(pane: Pane, seen: &Seen) -> Vec<Opened> {
     let Some(decided) = &seen.decided else {
         return Vec::new();
     };
     match pane {
         Pane::Routes => undecided(decided)
-            .map(|route| shown(&route.route))
+            .map(|route| Opened {
+                key: vec![route.route.clone()],
+                name: shown(&route.route),
+            })
             .collect(),
-        _ => entries(decided).map(|entry| name(&entry)).collect(),
+        _ => entries(decided).map(|entry| Opened::of(&entry)).collect(),
     }
 }
 
 /// What is shown of one of them; that it is gone, if it is.
-pub(super) fn lines(opened: &str, pane: Pane, seen: &Seen) -> Vec<Line<'static>> {
+pub(super) fn lines(opened: &Opened, pane: Pane, seen: &Seen) -> Vec<Line<'static>> {
     let found = seen.decided.as_ref().and_then(|decided| {
         if pane == Pane::Routes {
             return route(opened, decided);
         }
         let mut entries = entries(decided);
-        let entry = entries.find(|entry| name(entry) == opened)?;
+        let entry = entries.find(|entry| opened.is(entry))?;
         Some(match &entry {
             Entry::Cause(_) => cause(&entry),
             Entry::Group(found) => group(found, decided),
@@ -47,7 +90,7 @@ pub(super) fn lines(opened: &str, pane: Pane, seen: &Seen) -> Vec<Line<'static>>
     });
     found.unwrap_or_else(|| {
         vec![
-            Line::styled(opened.to_owned(), BOLD),
+            Line::styled(opened.name.clone(), BOLD),
             Line::styled("is not among what is counted now", DIM),
         ]
     })
@@ -171,11 +214,11 @@ fn drawn(difference: &Difference<'_>) -> Vec<Line<'static>> {
     drawing.rows.iter().map(row).collect()
 }
 
-fn route(opened: &str, decided: &Decided) -> Option<Vec<Line<'static>>> {
+fn route(opened: &Opened, decided: &Decided) -> Option<Vec<Line<'static>>> {
     let mut routes = decided.decision.routes.iter();
-    let route = routes.find(|route| shown(&route.route) == opened)?;
+    let route = routes.find(|route| opened.key.first() == Some(&route.route))?;
     let mut lines = vec![
-        Line::styled(opened.to_owned(), BOLD),
+        Line::styled(opened.name.clone(), BOLD),
         Line::raw(format!(
             "{} received · {} compared · {} differ",
             grouped(route.received),

@@ -214,7 +214,13 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
 /// The same where no mirror tells it: of the latest minutes of the record.
 fn lately(seen: &Seen) -> Option<Line<'static>> {
     let history = seen.history.as_ref()?;
-    let bucket = history.buckets.last()?;
+    // The last one has just begun, unless it is the only one: what it has by now is no rate of its whole length.
+    let bucket = history
+        .buckets
+        .iter()
+        .rev()
+        .nth(1)
+        .or(history.buckets.last())?;
     let per_second = bucket.received as f64 / history.bucket_seconds.max(1) as f64;
     let failed = rate(bucket.clients_failed, bucket.received).unwrap_or_else(|| "–".to_owned());
     let mut spans = vec![

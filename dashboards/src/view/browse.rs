@@ -9,6 +9,7 @@ use parity_schemas::browse::{Order, Tab};
 use parity_schemas::known::KnownState;
 use parity_schemas::report::GroupReport;
 use parity_schemas::verdict::Kind;
+use parity_schemas::visible::{meant, names};
 use parity_sink::read::history::MAX_GROUPS;
 
 use super::Decided;
@@ -199,10 +200,14 @@ impl<'a> Browsed<'a> {
         };
         let of_route = |group: &GroupReport| {
             let route = asked.of_route.as_ref();
-            route.is_none_or(|route| *route == group.route)
+            route.is_none_or(|route| names(route, &group.route))
         };
-        let is_found =
-            |group: &GroupReport| asked.find.as_ref().is_none_or(|text| has(group, text));
+        let is_found = |group: &GroupReport| {
+            asked
+                .find
+                .as_ref()
+                .is_none_or(|text| has(group, text) || has(group, &meant(text)))
+        };
         let all = decided.listing.all(left_out);
         let of_kind = |group: &GroupReport| {
             let kind = asked.kind;
@@ -250,7 +255,7 @@ impl<'a> Browsed<'a> {
         route: Option<&str>,
     ) -> Option<BrowsedGroup<'a>> {
         let is_it = |folded: &Folded| {
-            route.is_none_or(|route| folded.group.route == route)
+            route.is_none_or(|route| names(route, &folded.group.route))
                 && (folded.folds.iter()).any(|fold| {
                     let mut names = fold.fingerprints.iter();
                     names.any(|name| name == fingerprint)

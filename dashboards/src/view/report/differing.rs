@@ -45,27 +45,27 @@ pub(crate) enum Entry<'a> {
     Group(Box<Group<'a>>),
 }
 
-/// Groups of a cause whose history is shown for it: the most frequent.
-const SHOWN_OVER_TIME: usize = 2;
-
 impl Entry<'_> {
-    /// The names by which its history is asked for.
+    /// The name by which its history is asked for: of its most frequent group. Groups come together in one exchange, so the sum of
+    /// several would count it more than once.
     pub(crate) fn names(&self) -> Vec<String> {
-        match self {
+        let name = match self {
             Self::Cause(cause) => {
-                let members = cause.members.iter().take(SHOWN_OVER_TIME);
-                let names = members.map(|member| member.group.fingerprint.clone());
-                names.collect()
+                let members = cause.members.iter().map(|member| member.group);
+                members
+                    .max_by_key(|group| group.count)
+                    .map(|group| &group.fingerprint)
             }
-            Self::Group(group) => vec![group.report.fingerprint.clone()],
-        }
+            Self::Group(group) => Some(&group.report.fingerprint),
+        };
+        name.cloned().into_iter().collect()
     }
 
     /// What its history counts.
     pub(crate) fn counted(&self) -> &'static str {
         match self {
-            Self::Cause(cause) if cause.members.len() > SHOWN_OVER_TIME => {
-                "mismatches of its most frequent groups"
+            Self::Cause(cause) if cause.members.len() > 1 => {
+                "mismatches of its most frequent group"
             }
             Self::Group(group) if group.shapes.len() > 1 => "mismatches of its most frequent shape",
             Self::Cause(_) | Self::Group(_) => "mismatches",

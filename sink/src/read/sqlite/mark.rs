@@ -16,8 +16,9 @@ impl SqliteReader {
     }
 }
 
-/// One row for each run, and one for mismatches and decisions. Runs are few: one for each start of a process, and each change of
+/// One row for each run, and one for mismatches, decisions and changes. Runs are few: one for each start of a process, and each change of
 /// its rules.
 const SELECT_MARK: &str = "SELECT id || ' ' || tallies || ' ' || received || ' ' || settled || ' ' || in_groups || ' ' || \
      in_sets || ' ' || ended || ' ' || terms, open FROM watermarks UNION ALL SELECT \
-     coalesce((SELECT max(rowid) FROM mismatches), 0) || ' ' || coalesce((SELECT max(rowid) FROM decisions), 0), ''";
+     coalesce((SELECT max(rowid) FROM mismatches), 0) || ' ' || coalesce((SELECT max(rowid) FROM decisions), 0) || ' ' || \
+     coalesce((SELECT max(rowid) FROM audit), 0), ''";

@@ -15,6 +15,8 @@ use crate::read::neighbours::{Beside, MAX_NEIGHBOURS, Side};
 
 /// Mismatches that are looked at on one side to count those of a group, once the nearest is found: a few hundredths of a second.
 const LOOKED_AT: usize = 50_000;
+/// The same while none is found: a few tenths of a second. One that is farther away is not offered.
+const LOOKED_AT_IN_VAIN: usize = 500_000;
 
 impl SqliteReader {
     pub(super) fn list_mismatches(
@@ -69,7 +71,12 @@ impl SqliteReader {
                 ids.push(row.word(0, "id")?);
             }
             // Where there are few among many, the nearest is found, and how many there are need not be known.
-            let is_far = looked_at >= LOOKED_AT && !ids.is_empty();
+            let most = if ids.is_empty() {
+                LOOKED_AT_IN_VAIN
+            } else {
+                LOOKED_AT
+            };
+            let is_far = looked_at >= most;
             if ids.len() > MAX_NEIGHBOURS || is_far {
                 ids.truncate(MAX_NEIGHBOURS);
                 return Ok(Beside { ids, is_cut: true });
