@@ -47,8 +47,6 @@ pub use self::mark::Mark;
 
 pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 
-pub(crate) use self::assemble::{Added, StoredSums};
-
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
 use self::history::HistoryFilter;

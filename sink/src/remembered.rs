@@ -6,6 +6,7 @@
 //! store gives each five minutes a number that is another one after each change ([`Marks`]). A late row, one that grew, one
 //! that retention removed or another file in the place of the first: what is kept is then forgotten, and read anew.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,8 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use parity_schemas::tally::Identity;
 use uuid::Uuid;
-
-use crate::read::{Added, StoredSums};
 
 /// Five minutes, by which the store marks changes.
 pub(crate) const SLOT_MICROS: i64 = 300_000_000;
@@ -111,11 +110,21 @@ impl<A: Weighed> Entry<A> {
 
 /// The memory of one process. Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Remembered {
-    /// What reports are made of.
-    pub(crate) sums: Arc<Memory<Added>>,
-    /// What runs have stored.
-    pub(crate) stored: Arc<Memory<StoredSums>>,
+pub(crate) struct Remembered(Arc<Mutex<HashMap<TypeId, Kind>>>);
+
+/// The [`Memory`] for one kind of sums. What is added up is known by those who read; this only keeps it.
+type Kind = Arc<dyn Any + Send + Sync>;
+
+impl Remembered {
+    /// The memory for one kind of sums.
+    pub(crate) fn of<A: Send + Sync + 'static>(&self) -> Arc<Memory<A>> {
+        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kind = kinds
+            .entry(TypeId::of::<A>())
+            .or_insert_with(|| Arc::new(Memory::<A>::default()));
+        // It is of this type, because it was put there by it.
+        Arc::clone(kind).downcast().unwrap_or_default()
+    }
 }
 
 /// The memory for one kind of sums.

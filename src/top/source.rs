@@ -19,8 +19,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde::de::DeserializeOwned;
 
-/// Largest answer: a report of ten thousand groups has about half of it.
+/// Largest answer that is read from a store: a report of ten thousand groups has about half of it.
 const MAX_ANSWER: usize = 64 << 20;
+/// Largest answer of what is in memory, a status or metrics: they have some kilobytes, and a few hundred with many routes.
+const MAX_SHORT_ANSWER: usize = 4 << 20;
 /// Longest error that is told.
 const MAX_ERROR_CHARS: usize = 300;
 /// How long a connection may take.
@@ -169,12 +171,17 @@ impl Source {
                 unreachable(format!("{} does not answer: {cause}", self.base.0))
             })?;
             let status = answer.status();
-            let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+            let most = if limit > SHORT {
+                MAX_ANSWER
+            } else {
+                MAX_SHORT_ANSWER
+            };
+            let body = Limited::new(answer.into_body(), most).collect().await;
             let body = body.map_err(|error| {
                 unreachable(format!(
                     "the answer of {} broke off or has over {} MiB: {error}",
                     self.base.0,
-                    MAX_ANSWER >> 20
+                    most >> 20
                 ))
             })?;
             Ok((status, body.to_bytes()))

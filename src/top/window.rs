@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::top::{Press, Screen, Seen, draw};
@@ -12,6 +12,9 @@ use tokio::sync::{oneshot, watch};
 
 /// How long a key is waited for before it is looked whether anything is new.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the thread that draws may take to end.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the thread that asks puts what it knows, and the one that draws takes it. Only the latest is kept.
 #[derive(Clone, Default)]
@@ -94,6 +97,14 @@ impl Window {
     /// Ends both threads, and says what went wrong with the terminal.
     pub(crate) fn finish(self) -> Result<()> {
         self.stop.send_replace(true);
+        // Where the terminal is gone, the library that reads its keys may never return: the process ends without that thread.
+        let asked_at = Instant::now();
+        while !self.drawing.is_finished() {
+            if asked_at.elapsed() > PATIENCE {
+                return Err(anyhow!("the terminal is gone"));
+            }
+            std::thread::sleep(LOOK / 10);
+        }
         let drawn = self.drawing.join();
         let asked = self.asking.join();
         drawn.map_err(|_| anyhow!("drawing ended by a panic"))??;

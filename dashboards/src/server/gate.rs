@@ -49,19 +49,13 @@ impl Gate {
         decision: &Decision,
     ) -> Decision {
         let site = &self.site;
-        let kept = self
-            .desk
-            .keep(&site.store, given, &question.known, decision)
-            .await;
         // One that was stored a moment ago has its line.
-        if kept.decision_id == decision.decision_id && kept.stored == Some(true) {
-            let id = kept.decision_id.to_string();
-            let asked = audit::Asked::by(visitor, site, AuditAction::Decision, &id);
-            asked
-                .written(AuditOutcome::Done, kept.outcome.as_str())
-                .await;
-        }
-        kept
+        let id = decision.decision_id.to_string();
+        let asked = audit::Asked::by(visitor, site, AuditAction::Decision, &id);
+        let written = move |kept: &Decision| asked.ended(AuditOutcome::Done, kept.outcome.as_str());
+        self.desk
+            .keep(&site.store, given, &question.known, decision, written)
+            .await
     }
 }
 

@@ -263,7 +263,8 @@ pub(super) async fn group(
         let selection = &question.selection;
         let filter = MismatchFilter {
             migration: Some(selection.migration().to_owned()),
-            candidate_version: selection.candidate_version.clone(),
+            // "Newest" is the version that all other numbers here are of.
+            candidate_version: Some(decided.report.candidate_version.clone()),
             since: selection.since,
             ..filter
         };

@@ -394,9 +394,11 @@ impl SqliteReader {
             of: What::Sums { with_details },
         };
         let now = Timestamp::now().as_micros();
-        remembered.sums.sums(&key, &marks, now, |added, from, to| {
-            self.add_rows(counting, added, from, to)
-        })
+        remembered
+            .of::<Added>()
+            .sums(&key, &marks, now, |added, from, to| {
+                self.add_rows(counting, added, from, to)
+            })
     }
 
     /// The marks of what began from this time on, or in the same slot.

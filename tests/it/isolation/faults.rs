@@ -236,6 +236,7 @@ fn lying() -> Vec<Fault> {
             &[
                 "candidate_too_large",
                 "byte_budget",
+                "no_room",
                 "candidate_timeout",
                 "breaker_open",
             ],

@@ -190,13 +190,15 @@ impl Desk {
         (answer, Some(told))
     }
 
-    /// Stores a decision, unless one with the same outcome was stored a moment ago; it then says whether it is stored.
+    /// Stores a decision, unless one with the same outcome was stored a moment ago; it then says whether it is stored. `written`
+    /// hears of one that was, also when whoever asked no longer waits.
     pub(super) async fn keep(
         &self,
         store: &StoreConfig,
         given: &Given,
         known: &Arc<[KnownEntry]>,
         decision: &Decision,
+        written: impl FnOnce(&Decision) + Send + 'static,
     ) -> Decision {
         let mut told = decision.clone();
         let subject = Subject::of(given, known, decision);
@@ -211,7 +213,11 @@ impl Desk {
         let storing = tokio::task::spawn_blocking(move || {
             view::keep(&mut stored, &store);
             // From here, so that those who wait learn it even if who asked first went away.
-            tell.send_replace(stored.stored == Some(true));
+            let is_stored = stored.stored == Some(true);
+            tell.send_replace(is_stored);
+            if is_stored {
+                written(&stored);
+            }
             stored
         });
         match tokio::time::timeout(STORED_WITHIN, storing).await {

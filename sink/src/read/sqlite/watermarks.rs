@@ -151,7 +151,7 @@ impl SqliteReader {
         let to = marks.open_from(now).min(closed_by);
         let (closed, from_then) =
             remembered
-                .stored
+                .of::<StoredSums>()
                 .closed(&key, &marks, to, |sums, from, to| {
                     self.add_stored(watermark, sums, from, to)
                 })?;
