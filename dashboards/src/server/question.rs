@@ -99,15 +99,17 @@ impl Parameters for ScreenAsking {
         if value.is_empty() {
             return Ok(());
         }
+        // A route may be called as another one is shown, so it is kept as it was given.
+        let given = value;
         // Forms and pages spell out what nobody would see.
-        let text = || Some(value.to_owned());
         let meant = meant(value);
         let value = &*meant;
+        let text = || Some(value.to_owned());
         let browsing = &mut self.browsing;
         match name {
             "tab" => browsing.tab = word(value, Tab::ALL)?,
             "order" => browsing.order = word(value, Order::ALL)?,
-            "of_route" => browsing.of_route = text(),
+            "of_route" => browsing.of_route = Some(given.to_owned()),
             "find" => browsing.find = text(),
             "page" => browsing.page = values::limit(value, MAX_PAGES)?,
             "group" => self.group = text(),
