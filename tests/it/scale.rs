@@ -272,7 +272,7 @@ fn the_schema_is_printed_for_a_server_and_for_a_cluster() {
             .collect()
     };
     let plain = tables(&single.stdout);
-    assert_eq!(plain.len(), 8, "{plain:?}");
+    assert_eq!(plain.len(), 9, "{plain:?}");
     let both = tables(&cluster.stdout);
     for table in plain {
         assert!(
