@@ -187,7 +187,10 @@ const ELEMENTS: &str = "html head meta title style body header main h1 h2 p ul l
                         td details summary strong small span code pre mark br a";
 /// What may be written in an element.
 const ATTRIBUTES: &str =
-    "lang charset name content http-equiv class id scope title colspan aria-label href";
+    "lang charset name content http-equiv class id scope title colspan aria-label href tabindex";
+
+/// The one without a value: what a script of the pages may put a button beside.
+const BARE: &str = "data-copy";
 
 /// The text outside of elements, after a check that no element is there but those of the pages, and nothing that runs or asks
 /// for anything.
@@ -209,6 +212,10 @@ pub(super) fn html(text: &str) -> String {
         assert!(elements.contains(name), "an element <{tag}> of nobody");
         let mut inner = inner.trim();
         while !inner.is_empty() {
+            if let Some(after) = inner.strip_prefix(BARE) {
+                inner = after.trim();
+                continue;
+            }
             let (key, after) = inner.split_once("=\"").unwrap_or_else(|| panic!("<{tag}>"));
             let (value, after) = after.split_once('"').unwrap_or_else(|| panic!("<{tag}>"));
             assert!(attributes.contains(key), "<{tag}>");
