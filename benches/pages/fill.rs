@@ -30,22 +30,35 @@ const VERIFIED_HOURS: i64 = 36;
 /// One in so many mismatches is stored with both answers.
 const SAMPLED: u64 = 20;
 
+/// Hours of ten days.
+const TEN_DAYS: u64 = 240;
+
 /// What is filled in.
 pub(crate) struct Shape {
     /// Groups of one hour.
     groups: u64,
     /// Hours have these in turns, each under other names.
     pub(crate) variants: u64,
+    /// How many hours there are.
+    pub(crate) hours: u64,
 }
 
 impl Shape {
+    /// Shows that the benchmark works, in seconds.
+    pub(crate) const TRIED: Self = Self {
+        groups: 200,
+        variants: 1,
+        hours: 2,
+    };
     pub(crate) const USUAL: Self = Self {
         groups: 200,
         variants: 1,
+        hours: TEN_DAYS,
     };
     pub(crate) const MANY: Self = Self {
         groups: 3_333,
         variants: 3,
+        hours: TEN_DAYS,
     };
 
     pub(crate) const fn all_groups(&self) -> u64 {

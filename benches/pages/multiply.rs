@@ -1,4 +1,4 @@
-//! Ten days of the one hour that is there: each table once for each further hour, shifted.
+//! Many hours of the one hour that is there: each table once for each further hour, shifted.
 
 use std::path::Path;
 
@@ -7,8 +7,6 @@ use parity_schemas::record::RecordType;
 use crate::fill::Shape;
 use crate::servers::Database;
 
-/// Hours of ten days.
-const HOURS: u64 = 240;
 const HOUR_MICROS: u64 = 3_600_000_000;
 
 const TABLES: [RecordType; 4] = [
@@ -58,7 +56,7 @@ pub(crate) fn sqlite(path: &Path, shape: &Shape) {
             row.get(0)
         })
         .expect("there is one");
-    for hour in (1..HOURS).rev() {
+    for hour in (1..shape.hours).rev() {
         let shift = hour * HOUR_MICROS;
         let id = |name: &str, begins: &str| {
             let millis = format!("(({begins} - {begins} % 60000000 - {shift}) / 1000)");
@@ -87,7 +85,7 @@ pub(crate) fn sqlite(path: &Path, shape: &Shape) {
 
 pub(crate) fn clickhouse(database: &Database<'_>, shape: &Shape) {
     let oldest = database.number("SELECT toUnixTimestamp64Micro(min(interval_start)) FROM tallies");
-    for hour in (1..HOURS).rev() {
+    for hour in (1..shape.hours).rev() {
         let id = |name: &str, begins: &str| {
             format!(
                 "toUUID(concat(substr(hex(toInt64(toUnixTimestamp64Milli(toStartOfMinute({begins})) - {0})), 5, 8), '-', \
