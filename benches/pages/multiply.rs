@@ -88,8 +88,8 @@ pub(crate) fn clickhouse(database: &Database<'_>, shape: &Shape) {
     for hour in (1..shape.hours).rev() {
         let id = |name: &str, begins: &str| {
             format!(
-                "toUUID(concat(substr(hex(toInt64(toUnixTimestamp64Milli(toStartOfMinute({begins})) - {0})), 5, 8), '-', \
-                 substr(hex(toInt64(toUnixTimestamp64Milli(toStartOfMinute({begins})) - {0})), 13, 4), substr(toString({name}), 14)))",
+                "toUUID(concat(substr(hex(toInt64(toUnixTimestamp(toStartOfMinute({begins}))) * 1000 - {0}), 5, 8), '-', \
+                 substr(hex(toInt64(toUnixTimestamp(toStartOfMinute({begins}))) * 1000 - {0}), 13, 4), substr(toString({name}), 14)))",
                 hour * HOUR_MICROS / 1_000
             )
         };

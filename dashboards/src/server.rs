@@ -35,6 +35,9 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::view;
+use question::Asking;
+
 pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
 pub use reruns::{Reruns, RunAgain};
@@ -75,8 +78,20 @@ pub async fn serve(
     tokio::select! {
         () = connections::serve(listener, tls, router(&site, &events), connections, shutdown) => {}
         () = judging => {}
+        () = read_ahead(&site) => {}
         () = events::look(&site, &events) => {}
     }
+}
+
+/// Reads what the first page will show, so that whoever opens it does not wait for ten days to be added up. Only where pages
+/// are all that there is to do: in a mirror, clients come first.
+async fn read_ahead(site: &Site) {
+    if matches!(site.process, Process::Reader) {
+        let question = Asking::default().of(site);
+        // Whoever opens a page is told what is wrong.
+        let _seen = answer::read(site, move |reader| view::decided(&reader, &question)).await;
+    }
+    std::future::pending().await
 }
 
 fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {

@@ -47,7 +47,7 @@ impl Extent for Tally {
             &self.legacy_head_latency,
             &self.candidate_head_latency,
         ];
-        let times = times.map(|times| sum(times.0.values()));
+        let times = times.map(|times| sum(times.counts()));
         let targets = self.frequent_targets.counters();
         let targets = targets.fold(0, |sum: u64, (_, count)| sum.saturating_add(count));
         let rest = [self.counts.extent(), sum(self.rule_hits.values()), targets];

@@ -8,11 +8,12 @@
 //! We keep this instead of `hdrhistogram`: the hot path needs an array index from a duration and nothing else, and the
 //! stored form must be a plain map that SQL can sum.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Buckets per power of two (octave).
 pub const STEPS: usize = 32;
@@ -92,23 +93,77 @@ fn coarse_upper_bound(bucket: u16) -> u64 {
 }
 
 /// Counts by bucket; buckets without a count are absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Histogram(pub BTreeMap<u16, u64>);
+///
+/// They are a sorted list: a report adds up millions of them, each with the same few dozen buckets, and a list is read from
+/// text and added to another in a tenth of the time of a map.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram(Vec<(u16, u64)>);
 
 impl Histogram {
     /// Adds `count` durations that fell into `bucket`.
     pub fn add(&mut self, bucket: u16, count: u64) {
-        if count > 0 {
-            *self.0.entry(bucket).or_default() += count;
+        if count == 0 {
+            return;
+        }
+        match self.0.binary_search_by_key(&bucket, |(known, _)| *known) {
+            Ok(at) => self.0[at].1 += count,
+            Err(at) => self.0.insert(at, (bucket, count)),
         }
     }
 
     /// Adds what `other` counted.
     pub fn merge(&mut self, other: &Self) {
+        let mut further = Vec::new();
+        let mut at = 0;
         for (bucket, count) in &other.0 {
-            *self.0.entry(*bucket).or_default() += count;
+            let lower = self.0[at..].iter().take_while(|(own, _)| own < bucket);
+            at += lower.count();
+            match self.0.get_mut(at) {
+                Some((own, sum)) if own == bucket => *sum += count,
+                _ => further.push((*bucket, *count)),
+            }
         }
+        if !further.is_empty() {
+            self.0.append(&mut further);
+            self.0.sort_by_key(|(bucket, _)| *bucket);
+        }
+    }
+
+    /// The buckets that have a count, in the order of their numbers, with it.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u16, u64)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The counts of all buckets.
+    pub fn counts(&self) -> impl Iterator<Item = &u64> {
+        self.0.iter().map(|(_, count)| count)
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Of buckets in any order; `None` if the counts of one, which may be there several times, are too many.
+    fn of(mut counts: Vec<(u16, u64)>) -> Option<Self> {
+        counts.retain(|(_, count)| *count > 0);
+        if !counts.is_sorted_by(|(one, _), (next, _)| one < next) {
+            counts.sort_by_key(|(bucket, _)| *bucket);
+            let mut overflows = false;
+            counts.dedup_by(|(bucket, count), (before, sum)| {
+                let is_same = bucket == before;
+                if is_same {
+                    let added = sum.checked_add(*count);
+                    overflows |= added.is_none();
+                    *sum = added.unwrap_or(u64::MAX);
+                }
+                is_same
+            });
+            if overflows {
+                return None;
+            }
+        }
+        Some(Self(counts))
     }
 
     /// An upper bound in microseconds for the quantile `q` in 0..=1; `None` without any count.
@@ -120,7 +175,7 @@ impl Histogram {
             .collect();
         // Only the buckets of older programs are out of order.
         bounds.sort_unstable();
-        let total: u64 = self.0.values().sum();
+        let total: u64 = self.counts().sum();
         let rank = ((total as f64 * q).ceil() as u64).clamp(1, total.max(1));
         let mut seen = 0;
         bounds.into_iter().find_map(|(bound, count)| {
@@ -155,18 +210,72 @@ impl Histogram {
         if text.starts_with('{') {
             return serde_json::from_str(text).ok();
         }
-        let mut histogram = Self::default();
+        let mut counts = Vec::with_capacity(text.len() / 2);
         for run in text.split(';').filter(|run| !run.is_empty()) {
-            let (first, counts) = run.split_once(':')?;
+            let (first, run) = run.split_once(':')?;
             let mut bucket: u16 = first.parse().ok()?;
-            for (place, count) in counts.split(',').enumerate() {
+            for (place, count) in run.as_bytes().split(|byte| *byte == b',').enumerate() {
                 if place > 0 {
                     bucket = bucket.checked_add(1)?;
                 }
-                histogram.add(bucket, count.parse().ok()?);
+                counts.push((bucket, number(count)?));
             }
         }
-        Some(histogram)
+        Self::of(counts)
+    }
+}
+
+/// Of digits and nothing else. Nearly all are one digit, for which the parser of the standard library is slow.
+fn number(digits: &[u8]) -> Option<u64> {
+    let (first, rest) = digits.split_first()?;
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    rest.iter().try_fold(digit(first)?, |number, byte| {
+        number.checked_mul(10)?.checked_add(digit(byte)?)
+    })
+}
+
+impl<const N: usize> From<[(u16, u64); N]> for Histogram {
+    fn from(counts: [(u16, u64); N]) -> Self {
+        counts.into_iter().collect()
+    }
+}
+
+impl FromIterator<(u16, u64)> for Histogram {
+    fn from_iter<T: IntoIterator<Item = (u16, u64)>>(counts: T) -> Self {
+        let mut histogram = Self::default();
+        for (bucket, count) in counts {
+            histogram.add(bucket, count);
+        }
+        histogram
+    }
+}
+
+/// As a map.
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let counts = BTreeMap::<u16, u64>::deserialize(deserializer)?;
+        Ok(counts.into_iter().collect())
+    }
+}
+
+impl JsonSchema for Histogram {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = BTreeMap::<u16, u64>::json_schema(generator);
+        schema.insert(
+            "description".to_owned(),
+            "Counts by bucket; buckets without a count are absent.".into(),
+        );
+        schema
     }
 }
 
@@ -193,8 +302,24 @@ mod tests {
         }
 
         #[test]
+        fn sums_are_those_of_each_bucket_in_any_order(
+            one in proptest::collection::vec((0..40_u16, 0..9_u64), 0..40),
+            other in proptest::collection::vec((0..60_u16, 0..9_u64), 0..40),
+        ) {
+            let of = |counts: &[(u16, u64)]| counts.iter().copied().collect::<Histogram>();
+            let mut sum = of(&one);
+            sum.merge(&of(&other));
+            let all = [one, other].concat();
+            let runs: Vec<String> = all.iter().map(|(bucket, count)| format!("{bucket}:{count}")).collect();
+            prop_assert_eq!(Histogram::from_text(&runs.join(";")), Some(sum.clone()));
+            let mut map = BTreeMap::<u16, u64>::new();
+            all.iter().filter(|(_, count)| *count > 0).for_each(|(bucket, count)| *map.entry(*bucket).or_default() += count);
+            prop_assert_eq!(sum.iter().collect::<Vec<_>>(), map.into_iter().collect::<Vec<_>>());
+        }
+
+        #[test]
         fn runs_read_back(counts in proptest::collection::btree_map(any::<u16>(), 1..u64::MAX, 0..40)) {
-            let histogram = Histogram(counts);
+            let histogram: Histogram = counts.into_iter().collect();
             let text = histogram.to_runs();
             prop_assert_eq!(Histogram::from_text(&text), Some(histogram.clone()), "{}", text);
             let json = serde_json::to_string(&histogram).expect("it is JSON");
@@ -247,7 +372,7 @@ mod tests {
 
     #[test]
     fn runs_are_short_and_what_is_none_is_refused() {
-        let histogram = Histogram([(1_030, 5), (1_031, 1), (1_034, 2), (1_040, 7)].into());
+        let histogram = Histogram::from([(1_030, 5), (1_031, 1), (1_034, 2), (1_040, 7)]);
         assert_eq!(histogram.to_runs(), "1030:5,1,0,0,2;1040:7");
         assert_eq!(Histogram::default().to_runs(), "");
         assert_eq!(Histogram::from_text(""), Some(Histogram::default()));
@@ -259,6 +384,10 @@ mod tests {
             "65535:1,1",
             "1:-1",
             "{\"a\":1}",
+            "1:18446744073709551616",
+            "1:18446744073709551615;1:1",
+            "1:1x",
+            "1:+1",
             "70000:1",
         ] {
             assert_eq!(Histogram::from_text(text), None, "{text}");

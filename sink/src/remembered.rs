@@ -10,7 +10,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use parity_schemas::tally::Identity;
 use uuid::Uuid;
@@ -132,6 +132,8 @@ pub(crate) struct Memory<A>(Mutex<Entries<A>>);
 
 struct Entries<A> {
     by_key: HashMap<Key, Entry<A>>,
+    /// Who adds up a key has its turn; others who want the same wait, and find it.
+    turns: HashMap<Key, Weak<Mutex<()>>>,
     uses: u64,
 }
 
@@ -139,6 +141,7 @@ impl<A> Default for Memory<A> {
     fn default() -> Self {
         Self(Mutex::new(Entries {
             by_key: HashMap::new(),
+            turns: HashMap::new(),
             uses: 0,
         }))
     }
@@ -154,6 +157,8 @@ impl<A: Clone + Default + Weighed> Memory<A> {
         now: i64,
         mut add: impl FnMut(&mut A, i64, i64) -> Result<(), E>,
     ) -> Result<A, E> {
+        let turn = self.turn(key);
+        let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (closed, all) = self.find(key);
         let number = marks.all();
         if let Some(all) = all.filter(|all| all.marks == number) {
@@ -182,6 +187,8 @@ impl<A: Clone + Default + Weighed> Memory<A> {
         to: i64,
         mut add: impl FnMut(&mut A, i64, i64) -> Result<(), E>,
     ) -> Result<(A, i64), E> {
+        let turn = self.turn(key);
+        let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (closed, _) = self.find(key);
         let (closed, from) = Self::extended(key, closed, marks, to, &mut add)?;
         let added = closed
@@ -217,6 +224,18 @@ impl<A: Clone + Default + Weighed> Memory<A> {
             added: Arc::new(added),
         };
         Ok((Some(closed), open))
+    }
+
+    fn turn(&self, key: &Key) -> Arc<Mutex<()>> {
+        self.with(|entries| {
+            if let Some(turn) = entries.turns.get(key).and_then(Weak::upgrade) {
+                return turn;
+            }
+            entries.turns.retain(|_, turn| turn.strong_count() > 0);
+            let turn = Arc::default();
+            entries.turns.insert(key.clone(), Arc::downgrade(&turn));
+            turn
+        })
     }
 
     fn find(&self, key: &Key) -> (Option<Prefix<A>>, Option<Prefix<A>>) {
@@ -331,6 +350,36 @@ mod tests {
         let gone = [(11, 9), (12, 3), (13, 5), (15, 1)];
         assert_eq!(read(&memory, 0, &gone, 20), [(0, 13), (13, all)]);
         assert_eq!(read(&memory, 0, &gone, 20), []);
+    }
+
+    #[test]
+    fn who_wants_what_another_one_adds_up_waits_for_it() {
+        let memory = Memory::<()>::default();
+        let added = std::sync::atomic::AtomicUsize::new(0);
+        let all_there = std::sync::Barrier::new(4);
+        let key = Key {
+            identity: Identity::default(),
+            from: 0,
+            of: What::Sums { with_details: true },
+        };
+        let marks = Marks(vec![(0, 1)]);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    all_there.wait();
+                    let sums = memory.sums(&key, &marks, 0, |(), _, _| {
+                        std::thread::yield_now();
+                        added.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        Ok::<_, Infallible>(())
+                    });
+                    sums.expect("it cannot fail");
+                });
+            }
+        });
+        assert_eq!(added.into_inner(), 1, "once for all four");
+        let turns =
+            memory.with(|entries| entries.turns.values().all(|turn| turn.strong_count() == 0));
+        assert!(turns, "nobody has a turn");
     }
 
     #[test]

@@ -277,9 +277,9 @@ struct Buckets {
 
 impl Buckets {
     fn of(histogram: &Histogram, unknown: u64) -> Self {
-        let buckets = histogram.0.iter().filter(|(_, count)| **count > 0);
+        let buckets = histogram.iter();
         let mut all: Vec<(u64, u64, u64)> = buckets
-            .map(|(bucket, count)| (lower_bound(*bucket), upper_bound(*bucket), *count))
+            .map(|(bucket, count)| (lower_bound(bucket), upper_bound(bucket), count))
             .collect();
         all.sort_unstable();
         let known = all.iter().map(|(.., count)| count).sum();

@@ -20,6 +20,16 @@ const RANK_BITS: u32 = u64::BITS - INDEX_BITS;
 const MAX_RANK: u8 = RANK_BITS as u8 + 1;
 /// A rank as one character; there are more characters than ranks.
 const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+/// The rank that a character stands for. A report reads a million texts of some dozen of them.
+const RANKS: [Option<u8>; 256] = {
+    let mut ranks = [None; 256];
+    let mut rank = 0;
+    while rank <= MAX_RANK {
+        ranks[DIGITS[rank as usize] as usize] = Some(rank);
+        rank += 1;
+    }
+    ranks
+};
 /// Characters of a register that is written with its place: two hexadecimal digits and its rank.
 const WITH_PLACE: usize = 3;
 
@@ -99,28 +109,26 @@ impl DistinctTargets {
 
     /// What [`Self::to_text`] wrote; `None` if it is something else.
     pub fn from_text(text: &str) -> Option<Self> {
-        let rank = |digit: u8| {
-            let found = DIGITS.iter().position(|known| *known == digit)?;
-            u8::try_from(found).ok()
-        };
+        let rank = |digit: u8| RANKS[usize::from(digit)];
         let text = text.as_bytes();
         if text.len() == REGISTERS {
-            let ranks: Option<Vec<u8>> = text.iter().map(|digit| rank(*digit)).collect();
-            return Self::from_registers((0..=u8::MAX).zip(ranks?));
+            let mut targets = Self::default();
+            for (register, digit) in targets.0.iter_mut().zip(text) {
+                *register = rank(*digit)?;
+            }
+            return Some(targets);
         }
         let (set, rest) = text.as_chunks::<WITH_PLACE>();
         if !rest.is_empty() {
             return None;
         }
-        let set: Option<Vec<(u8, u8)>> = set
-            .iter()
-            .map(|[high, low, digit]| {
-                let hex = |digit: u8| char::from(digit).to_digit(16);
-                let register = u8::try_from(hex(*high)? * 16 + hex(*low)?).ok()?;
-                Some((register, rank(*digit)?))
-            })
-            .collect();
-        Self::from_registers(set?)
+        let mut targets = Self::default();
+        for [high, low, digit] in set {
+            let hex = |digit: u8| char::from(digit).to_digit(16);
+            let register = usize::try_from(hex(*high)? * 16 + hex(*low)?).ok()?;
+            targets.0[register] = rank(*digit)?;
+        }
+        Some(targets)
     }
 }
 

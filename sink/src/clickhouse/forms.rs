@@ -168,9 +168,9 @@ impl WriteColumn<Option<RawJson<'_>>> for OptionalDocument {
 impl WriteColumn<Histogram> for Buckets {
     fn write(histogram: &Histogram, row: &mut Encoder<'_>) {
         let pieces = Self::PIECES - 1;
-        row.list(pieces, histogram.0.iter(), |row, (bucket, count)| {
-            row.u16(*bucket);
-            row.u64(*count);
+        row.list(pieces, histogram.iter(), |row, (bucket, count)| {
+            row.u16(bucket);
+            row.u64(count);
         });
     }
 }

@@ -256,10 +256,10 @@ proptest! {
             prop_assert_eq!(hits, expected.hits[rule]);
         }
         for durations in [
-            |tally: &Tally| tally.legacy_latency.0.values().sum::<u64>(),
-            |tally: &Tally| tally.candidate_latency.0.values().sum::<u64>(),
-            |tally: &Tally| tally.legacy_head_latency.0.values().sum::<u64>(),
-            |tally: &Tally| tally.candidate_head_latency.0.values().sum::<u64>(),
+            |tally: &Tally| tally.legacy_latency.counts().sum::<u64>(),
+            |tally: &Tally| tally.candidate_latency.counts().sum::<u64>(),
+            |tally: &Tally| tally.legacy_head_latency.counts().sum::<u64>(),
+            |tally: &Tally| tally.candidate_head_latency.counts().sum::<u64>(),
         ] {
             prop_assert_eq!(store.tallies.values().map(durations).sum::<u64>(), expected.compared);
         }

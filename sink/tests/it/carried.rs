@@ -189,7 +189,7 @@ fn read(store: &StoreConfig, selection: &Selection) -> (Evidence, Report) {
         .iter()
         .map(|route| &route.legacy_head_latency);
     assert!(
-        latency.into_iter().all(|latency| latency.0.is_empty()),
+        latency.into_iter().all(|latency| latency.is_empty()),
         "nobody asked"
     );
     assert_eq!(of_report.groups, evidence.groups);

@@ -184,7 +184,7 @@ fn a_required_route_is_judged_on_its_own_and_others_are_not() {
 #[test]
 fn buckets_of_older_programs_only_widen_the_bounds() {
     // 20 was 448 to 512 µs.
-    let old: Histogram = Histogram([(20, 10_000)].into());
+    let old: Histogram = Histogram::from([(20, 10_000)]);
     let mut evidence = route("GET /a", &[], &[(480, 10_000)]);
     evidence.counts = counts(10_000, 0, &[]);
     evidence.legacy_head_latency = old;

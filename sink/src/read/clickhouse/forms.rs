@@ -139,7 +139,7 @@ impl FromColumn<Histogram> for Buckets {
         buckets: HashMap<u16, u64>,
         _column: &'static str,
     ) -> Result<Histogram, StoreError> {
-        Ok(Histogram(buckets.into_iter().collect()))
+        Ok(buckets.into_iter().collect())
     }
 }
 

@@ -234,7 +234,7 @@ impl ClickHouseReader {
         self.each(asking.buckets(question), |row: TimesRow| {
             self.came_from(row.shard, row.server)?;
             let times = [row.legacy_times, row.candidate_times];
-            let times = times.map(|times| Histogram(times.into_iter().collect()));
+            let times = times.map(|times| times.into_iter().collect::<Histogram>());
             sums.add_latencies(row.first_at, &times, row.extent as u64)
         })
     }
