@@ -359,7 +359,8 @@ mod tests {
         let all_there = std::sync::Barrier::new(4);
         let key = Key {
             identity: Identity::default(),
-            from: 0,
+            // All of it may still change, so it is read in one part.
+            from: SLOT_MICROS,
             of: What::Sums { with_details: true },
         };
         let marks = Marks(vec![(0, 1)]);
