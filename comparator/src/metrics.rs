@@ -6,52 +6,24 @@
 
 mod counted;
 mod exposition;
+mod labels;
 mod measured;
 mod names;
+mod pages;
+mod service;
+mod shown;
 mod threshold;
 
 use parity_schemas::metrics::{
     METRICS_SCHEMA, Measure, Measured, MetricsDocument, MetricsOutcome, MetricsSide,
 };
 
-pub use exposition::{Exposition, Sample};
-use measured::Service;
+pub use exposition::PageError;
 pub use names::{Names, Source, SourceError};
-pub use threshold::{Threshold, ThresholdError, shown};
-
-/// A page and when it was read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scrape {
-    /// Seconds since the first page was asked for.
-    pub at: f64,
-    /// What it says.
-    pub page: Exposition,
-}
-
-/// The pages of a service.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scrapes {
-    /// Where they came from.
-    pub target: String,
-    /// In the order of time.
-    pub pages: Vec<Scrape>,
-    /// How many could not be read.
-    pub failed: u64,
-    /// When the first page was asked for, in seconds since 1970.
-    pub asked_at: f64,
-    /// Where this service says what.
-    pub names: Names,
-}
-
-/// How thresholds are judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Judged {
-    /// By the bounds: what could be on either side of a threshold is undecided.
-    #[default]
-    ByBounds,
-    /// By the values, as a dashboard shows them.
-    ByValues,
-}
+pub use pages::Scrapes;
+use service::Service;
+pub use shown::shown;
+pub use threshold::{Judged, Threshold, ThresholdError};
 
 /// Sets two services beside each other.
 pub fn compared(
@@ -65,15 +37,35 @@ pub fn compared(
         .iter()
         .map(|measure| beside(*measure, &services))
         .collect();
-    let thresholds: Vec<_> = thresholds
+    let mut thresholds: Vec<_> = thresholds
         .iter()
         .map(|threshold| threshold.judge(&measures, judged))
         .collect();
-    let outcomes = thresholds.iter().map(|threshold| threshold.outcome);
     let [legacy, candidate] = services;
+    // What a service did until it was lost is no pass for what it did then.
+    let lost = [("legacy", &legacy), ("candidate", &candidate)]
+        .into_iter()
+        .find(|(_, service)| service.scrapes.lost.is_some());
+    if let Some((name, _)) = lost {
+        for threshold in &mut thresholds {
+            if threshold.outcome == MetricsOutcome::Pass {
+                threshold.outcome = MetricsOutcome::Undecided;
+                threshold.why = format!("{}, but the {name} answers no more", threshold.why);
+            }
+        }
+    }
+    let outcomes = thresholds.iter().map(|threshold| threshold.outcome);
+    // Where nothing is demanded, it is enough that there is something to compare.
+    let is_beside = |measured: &Measured| measured.legacy.is_some() && measured.candidate.is_some();
+    let outcome = match outcomes.max() {
+        Some(outcome) => outcome,
+        None if lost.is_none() && measures.iter().any(is_beside) => MetricsOutcome::Pass,
+        None => MetricsOutcome::Undecided,
+    };
     MetricsDocument {
         schema: METRICS_SCHEMA.to_owned(),
-        outcome: outcomes.max().unwrap_or(MetricsOutcome::Pass),
+        outcome,
+        interrupted: false,
         seconds: legacy.seconds().max(candidate.seconds()),
         legacy: side(&legacy),
         candidate: side(&candidate),
@@ -86,8 +78,9 @@ fn side(service: &Service<'_>) -> MetricsSide {
     let scrapes = service.scrapes;
     MetricsSide {
         target: scrapes.target.clone(),
-        pages: scrapes.pages.len() as u64,
+        pages: scrapes.read,
         failed: scrapes.failed,
+        seconds: service.seconds(),
         restarts: service.restarts,
         unreadable_lines: scrapes
             .pages

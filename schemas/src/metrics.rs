@@ -119,8 +119,11 @@ impl Measure {
 pub struct MetricsDocument {
     /// [`METRICS_SCHEMA`].
     pub schema: String,
-    /// What the exit code says: all thresholds hold, one is broken, or one cannot be told. Without thresholds, `pass`.
+    /// What the exit code says: all thresholds hold, one is broken, or one cannot be told. Without thresholds, `pass` if anything
+    /// could be set beside each other.
     pub outcome: MetricsOutcome,
+    /// Whether it was ended before its time: what it says is then of a shorter one, and no pass.
+    pub interrupted: bool,
     /// From the first page to the last.
     pub seconds: f64,
     /// The pages of the legacy.
@@ -131,6 +134,16 @@ pub struct MetricsDocument {
     pub measures: Vec<Measured>,
     /// As they were given.
     pub thresholds: Vec<JudgedThreshold>,
+}
+
+impl MetricsDocument {
+    /// The same, ended before its time. What is broken already stays so; what holds until then may not hold for the whole time.
+    #[must_use]
+    pub fn interrupted(mut self) -> Self {
+        self.interrupted = true;
+        self.outcome = self.outcome.max(MetricsOutcome::Undecided);
+        self
+    }
 }
 
 /// What a comparison of metrics says in one word.
@@ -147,6 +160,17 @@ pub enum MetricsOutcome {
     Fail,
 }
 
+impl MetricsOutcome {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Undecided => "undecided",
+            Self::Fail => "fail",
+        }
+    }
+}
+
 /// The pages of one service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricsSide {
@@ -156,6 +180,8 @@ pub struct MetricsSide {
     pub pages: u64,
     /// How many could not.
     pub failed: u64,
+    /// From the first of them to the last.
+    pub seconds: f64,
     /// How often the process began anew meanwhile, as far as it says when it started.
     pub restarts: u64,
     /// Lines of the pages that could not be read.

@@ -7,24 +7,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::Scrape;
-use super::exposition::Sample;
+use super::labels::Labels;
 use super::names::Source;
+use super::pages::Scrape;
 
 /// Chance that the bounds of a quantile do not hold it: 2.5 % on each side.
 const ALPHA: f64 = 0.05;
 
-type Labels = BTreeMap<String, String>;
+/// Requests above which a quantile of a sample lies so near to its rank that the normal distribution tells how near.
+const MANY: f64 = 1e6;
+/// Standard deviations that hold 95 % of it.
+const DEVIATIONS: f64 = 1.96;
 
 /// How much the counters of a name grew, by their labels.
 #[derive(Default)]
-pub(super) struct Grown {
-    pub(super) by_labels: BTreeMap<Labels, f64>,
+pub(super) struct Grown<'a> {
+    pub(super) by_labels: BTreeMap<&'a Labels, f64>,
     /// How often one of them began anew.
     pub(super) resets: u64,
 }
 
-impl Grown {
+impl Grown<'_> {
     pub(super) fn total(&self) -> f64 {
         self.by_labels.values().sum()
     }
@@ -33,36 +36,40 @@ impl Grown {
 /// The samples of `source` on a page whose name has this ending.
 fn met<'a>(
     scrape: &'a Scrape,
-    source: &'a Source,
+    source: &Source,
     ending: &str,
-) -> impl Iterator<Item = &'a Sample> {
+) -> impl Iterator<Item = (&'a Labels, f64)> {
     let samples = scrape.page.samples.get(&format!("{}{ending}", source.name));
     let samples = samples.into_iter().flatten();
-    samples.filter(|sample| source.is_met(&sample.labels))
+    let samples = samples.map(|(labels, value)| (&**labels, *value));
+    samples.filter(|(labels, _)| source.is_met(labels))
 }
 
 /// How much a counter grew; `None` if no page has it.
-pub(super) fn grown(scrapes: &[Scrape], source: &Source, ending: &str) -> Option<Grown> {
+pub(super) fn grown<'a>(
+    scrapes: &'a [Scrape],
+    source: &Source,
+    ending: &str,
+) -> Option<Grown<'a>> {
     let mut last: BTreeMap<&Labels, f64> = BTreeMap::new();
     let mut grown = Grown::default();
     let mut is_there = false;
     for (at, scrape) in scrapes.iter().enumerate() {
-        for sample in met(scrape, source, ending) {
-            if !(sample.value.is_finite() && sample.value >= 0.0) {
+        for (labels, value) in met(scrape, source, ending) {
+            if !(value.is_finite() && value >= 0.0) {
                 continue;
             }
             is_there = true;
-            let before = last.insert(&sample.labels, sample.value);
-            let by = match before {
+            let by = match last.insert(labels, value) {
                 None if at == 0 => 0.0,
-                None => sample.value,
-                Some(before) if sample.value >= before => sample.value - before,
+                None => value,
+                Some(before) if value >= before => value - before,
                 Some(_) => {
                     grown.resets += 1;
-                    sample.value
+                    value
                 }
             };
-            *grown.by_labels.entry(sample.labels.clone()).or_default() += by;
+            *grown.by_labels.entry(labels).or_default() += by;
         }
     }
     is_there.then_some(grown)
@@ -71,7 +78,7 @@ pub(super) fn grown(scrapes: &[Scrape], source: &Source, ending: &str) -> Option
 /// The sum of a gauge over its labels, on each page that has it.
 pub(super) fn gauge(scrapes: &[Scrape], source: &Source, ending: &str) -> Vec<f64> {
     let of_page = |scrape| {
-        let values = met(scrape, source, ending).map(|sample| sample.value);
+        let values = met(scrape, source, ending).map(|(_, value)| value);
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         (!values.is_empty()).then(|| values.iter().sum())
     };
@@ -80,18 +87,15 @@ pub(super) fn gauge(scrapes: &[Scrape], source: &Source, ending: &str) -> Vec<f6
 
 /// A quantile that a summary shows, on the last page, once for each set of other labels.
 pub(super) fn shown_quantiles(scrapes: &[Scrape], source: &Source, quantile: f64) -> Vec<f64> {
-    let is_it = |sample: &&Sample| {
-        let shown = sample
-            .labels
+    let is_it = |(labels, value): &(&Labels, f64)| {
+        let shown = labels
             .get("quantile")
             .and_then(|text| text.parse::<f64>().ok());
-        shown.is_some_and(|shown| (shown - quantile).abs() < 1e-9) && sample.value.is_finite()
+        shown.is_some_and(|shown| (shown - quantile).abs() < 1e-9) && value.is_finite()
     };
     scrapes.last().map_or_else(Vec::new, |last| {
-        met(last, source, "")
-            .filter(is_it)
-            .map(|sample| sample.value)
-            .collect()
+        let found = met(last, source, "").filter(is_it);
+        found.map(|(_, value)| value).collect()
     })
 }
 
@@ -118,12 +122,11 @@ impl Buckets {
     pub(super) fn of(scrapes: &[Scrape], source: &Source) -> Option<Self> {
         let grown = grown(scrapes, source, "_bucket")?;
         let mut sets: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
-        for (mut labels, by) in grown.by_labels {
-            let edge = labels
-                .remove("le")
-                .and_then(|edge| edge.parse::<f64>().ok());
+        for (labels, by) in grown.by_labels {
+            let edge = labels.get("le").and_then(|edge| edge.parse::<f64>().ok());
             if let Some(edge) = edge.filter(|edge| !edge.is_nan()) {
-                sets.entry(labels).or_default().push((edge, by));
+                let others = labels.without("le");
+                sets.entry(others).or_default().push((edge, by));
             }
         }
         let bits = |edge: f64| edge.to_bits();
@@ -142,10 +145,12 @@ impl Buckets {
             .map(|edge| (f64::from_bits(*edge), 0.0))
             .collect();
         edges.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
+        for (edge, by) in sets.values().flatten() {
+            *sums.entry(bits(*edge)).or_default() += by;
+        }
         for (edge, count) in &mut edges {
-            let sums = sets.values().flatten();
-            let sums = sums.filter(|(of, _)| bits(*of) == bits(*edge));
-            *count = sums.map(|(_, by)| by).sum();
+            *count = sums.get(&bits(*edge)).copied().unwrap_or(0.0);
         }
         // What a reset made of them must not fall.
         let mut most: f64 = 0.0;
@@ -170,11 +175,6 @@ impl Buckets {
     }
 
     /// A quantile; `None` of nothing.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count of requests, which is a whole number"
-    )]
     pub(super) fn quantile(&self, quantile: f64) -> Option<Estimate> {
         let total = self.total().floor();
         if total < 1.0 {
@@ -189,10 +189,7 @@ impl Buckets {
         } else {
             lower
         };
-        // The ranks between which the quantile of all requests is, whatever their distribution, if these are a sample of them.
-        let ranks = Binomial::new(quantile, total as u64).ok()?;
-        let first = ranks.inverse_cdf(ALPHA / 2.0) as f64;
-        let last = ranks.inverse_cdf(1.0 - ALPHA / 2.0) as f64 + 1.0;
+        let (first, last) = ranks(quantile, total)?;
         let low = if first < 1.0 {
             0.0
         } else {
@@ -207,18 +204,33 @@ impl Buckets {
     }
 }
 
+/// The ranks between which the quantile of all requests is, whatever their distribution, if these are a sample of them.
+fn ranks(quantile: f64, total: f64) -> Option<(f64, f64)> {
+    if total > MANY {
+        let (middle, most) = (quantile * total, total);
+        let wide = DEVIATIONS * (middle * (1.0 - quantile)).sqrt();
+        return Some((middle - wide, (middle + wide + 1.0).min(most)));
+    }
+    let ranks = Binomial::new(quantile, total as u64).ok()?;
+    let first = ranks.inverse_cdf(ALPHA / 2.0) as f64;
+    let last = ranks.inverse_cdf(1.0 - ALPHA / 2.0) as f64 + 1.0;
+    Some((first, last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metrics::exposition::Exposition;
+    use crate::metrics::labels::Shared;
     use parity_schemas::metrics::Subject;
 
     fn scrapes(pages: &[&str]) -> Vec<Scrape> {
+        let shared = &mut Shared::default();
         let pages = pages.iter().enumerate();
         pages
             .map(|(at, page)| Scrape {
                 at: at as f64,
-                page: Exposition::read(page),
+                page: Exposition::read(page, &|_| true, shared).unwrap(),
             })
             .collect()
     }
@@ -247,7 +259,8 @@ mod tests {
             (&["b 5\n", "b 9\n"], None, 0),
             (&["a NaN\n"], None, 0),
         ] {
-            let found = grown(&scrapes(pages), &source("a"), "");
+            let scrapes = scrapes(pages);
+            let found = grown(&scrapes, &source("a"), "");
             let total = found.as_ref().map(Grown::total);
             assert_eq!(total, expected, "{pages:?}");
             assert_eq!(found.map_or(0, |found| found.resets), resets, "{pages:?}");
@@ -281,6 +294,21 @@ mod tests {
         let p50 = slow.quantile(0.5).unwrap();
         assert_eq!((p50.value, p50.high), (0.01, None));
         assert_eq!(buckets(&[(f64::INFINITY, 0.0)]).quantile(0.5), None);
+    }
+
+    #[test]
+    fn the_ranks_of_many_requests_go_on_where_those_of_few_end_and_no_number_is_too_large() {
+        for quantile in [0.5, 0.99, 0.999] {
+            let few = ranks(quantile, MANY).unwrap();
+            let many = ranks(quantile, MANY + 1.0).unwrap();
+            assert!((few.0 - many.0).abs() < 3.0, "{few:?} {many:?}");
+            assert!((few.1 - many.1).abs() < 3.0, "{few:?} {many:?}");
+        }
+        for total in [1e9, 1e18, 1e300, f64::MAX] {
+            let of = buckets(&[(0.01, total / 2.0), (0.1, total), (f64::INFINITY, total)]);
+            let p99 = of.quantile(0.99).unwrap();
+            assert!(p99.low <= p99.value && p99.high == Some(0.1), "{total}: {p99:?}");
+        }
     }
 
     #[test]

@@ -1,13 +1,17 @@
-//! One service: its measures, each from the first of its metrics that says it, or why it cannot be measured.
+//! The measures of a service, each from the first of its metrics that says it, or why it cannot be measured.
 
 use parity_schemas::evidence::Bound;
 use parity_schemas::metrics::{Measure, MetricValue, Subject};
 
 use super::counted::{Buckets, gauge, grown, shown_quantiles};
 use super::names::Source;
-use super::{Scrape, Scrapes};
+use super::service::Service;
 use crate::bounds::{self, Seen};
 
+/// Types of what only grows.
+const COUNTER: &[&str] = &["counter"];
+/// Types of what has quantiles.
+const QUANTILES: &[&str] = &["histogram", "summary"];
 /// Chance that a bound of a share of errors does not hold.
 const ALPHA: f64 = 0.025;
 /// Labels that say how a request ended.
@@ -37,15 +41,6 @@ pub(super) struct Found {
     pub(super) note: Option<String>,
 }
 
-/// A service with what holds for all of its measures.
-pub(super) struct Service<'a> {
-    pub(super) scrapes: &'a Scrapes,
-    pub(super) restarts: u64,
-    /// Why what grows cannot be counted: it is not one process that answers.
-    several: Option<String>,
-    pub(super) notes: Vec<String>,
-}
-
 /// Requests and those of them that the service failed.
 struct Requests {
     metric: String,
@@ -55,124 +50,7 @@ struct Requests {
     resets: u64,
 }
 
-impl<'a> Service<'a> {
-    pub(super) fn of(scrapes: &'a Scrapes) -> Self {
-        let mut service = Self {
-            scrapes,
-            restarts: 0,
-            several: None,
-            notes: Vec::new(),
-        };
-        service.look();
-        service
-    }
-
-    fn pages(&self) -> &'a [Scrape] {
-        &self.scrapes.pages
-    }
-
-    pub(super) fn seconds(&self) -> f64 {
-        match self.pages() {
-            [first, .., last] => last.at - first.at,
-            _ => 0.0,
-        }
-    }
-
-    /// When the process started, and what is wrong with the pages.
-    fn look(&mut self) {
-        let starts = self
-            .first_gauge(Subject::Start)
-            .map_or_else(Vec::new, |(_, starts)| starts);
-        let mut seen: Vec<f64> = Vec::new();
-        for start in starts {
-            if seen.last() == Some(&start) {
-                continue;
-            }
-            if seen.contains(&start) {
-                let text = "several processes answer there in turn, so nothing that counts can be compared: ask one of them by its own address";
-                self.several = Some(text.to_owned());
-            }
-            seen.push(start);
-        }
-        self.restarts = seen.len().saturating_sub(1) as u64;
-        if let Some(several) = &self.several {
-            self.notes.push(several.clone());
-        } else if self.restarts > 0 {
-            let times = self.restarts;
-            self.notes.push(format!("the process began anew {times} × meanwhile: what it counts is added up, and what is gone with it is not known"));
-        }
-        let mut contradictions: Vec<&String> = self
-            .pages()
-            .iter()
-            .flat_map(|scrape| &scrape.page.contradictions)
-            .collect();
-        contradictions.sort();
-        contradictions.dedup();
-        for family in contradictions {
-            self.notes
-                .push(format!("`{family}` is declared with two types"));
-        }
-        let told = self
-            .pages()
-            .iter()
-            .find_map(|scrape| scrape.page.told.first());
-        if let Some((number, line)) = told {
-            self.notes.push(format!(
-                "some lines cannot be read, line {number} for example: {line}"
-            ));
-        }
-    }
-
-    fn sources(&self, subject: Subject) -> Vec<Source> {
-        self.scrapes.names.of(subject)
-    }
-
-    /// Why a subject is not there.
-    fn none(&self, subject: Subject) -> String {
-        let sources = self.sources(subject);
-        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        let typed = sources.iter().find_map(|source| {
-            let mut pages = self.pages().iter().rev();
-            let word = pages.find_map(|scrape| scrape.page.types.get(&source.name))?;
-            Some(format!(
-                "`{}` is there as {word}, without what is needed for this",
-                source.name
-            ))
-        });
-        match (typed, names.as_slice()) {
-            (Some(typed), _) => typed,
-            (None, [one]) if self.scrapes.names.is_own(subject) => {
-                format!("`{one}` is not on its pages, or no sample of it has the labels")
-            }
-            (None, names) => format!(
-                "none of the usual metrics is on its pages ({}); if it has another one, say which: {subject} = \"NAME\" under [metrics]",
-                names.join(", ")
-            ),
-        }
-    }
-
-    fn first_gauge(&self, subject: Subject) -> Option<(Source, Vec<f64>)> {
-        let sources = self.sources(subject).into_iter();
-        let mut found = sources.map(|source| {
-            let values = gauge(self.pages(), &source, "");
-            (source, values)
-        });
-        found.find(|(_, values)| !values.is_empty())
-    }
-
-    /// What grows needs two pages of one process.
-    fn can_grow(&self) -> Result<(), String> {
-        if let Some(several) = &self.several {
-            return Err(several.clone());
-        }
-        if self.seconds() <= 0.0 {
-            return Err(
-                "there are not two pages of it to tell what happened between them".to_owned(),
-            );
-        }
-        Ok(())
-    }
-
+impl Service<'_> {
     fn requests(&self) -> Result<Requests, String> {
         self.can_grow()?;
         let counted = |source: &Source, ending: &str| {
@@ -181,12 +59,12 @@ impl<'a> Service<'a> {
                 grown
                     .by_labels
                     .keys()
-                    .any(|labels| labels.contains_key(**label))
+                    .any(|labels| labels.get(label).is_some())
             });
             let failed = status.map(|status| {
                 let series = grown.by_labels.iter();
                 let failed = series
-                    .filter(|(labels, _)| labels.get(*status).is_some_and(|code| is_failed(code)));
+                    .filter(|(labels, _)| labels.get(status).is_some_and(is_failed));
                 failed.map(|(_, by)| by).sum()
             });
             Some(Requests {
@@ -196,8 +74,8 @@ impl<'a> Service<'a> {
                 resets: grown.resets,
             })
         };
-        let own = self.sources(Subject::Requests);
-        let latency = self.sources(Subject::Latency);
+        let own = self.typed(Subject::Requests, COUNTER);
+        let latency = self.typed(Subject::Latency, QUANTILES);
         let mut found: Vec<Requests> = Vec::new();
         found.extend(own.iter().find_map(|source| counted(source, "")));
         if !self.scrapes.names.is_own(Subject::Requests) {
@@ -216,6 +94,18 @@ impl<'a> Service<'a> {
 
     /// What is measured, or why it cannot be.
     pub(super) fn measure(&self, measure: Measure) -> Result<Found, String> {
+        let found = self.looked_for(measure)?;
+        if found.value.value.is_finite() {
+            Ok(found)
+        } else {
+            Err(format!(
+                "the numbers of `{}` are too large to be any",
+                found.value.metric
+            ))
+        }
+    }
+
+    fn looked_for(&self, measure: Measure) -> Result<Found, String> {
         if self.pages().is_empty() {
             return Err("no page of it could be read".to_owned());
         }
@@ -261,7 +151,7 @@ impl<'a> Service<'a> {
             Measure::GcMax => self.longest_pause(),
             Measure::GcShare => {
                 self.can_grow()?;
-                let sources = self.sources(Subject::Pauses);
+                let sources = self.typed(Subject::Pauses, QUANTILES);
                 let found = sources
                     .iter()
                     .find_map(|source| Some((source, grown(self.pages(), source, "_sum")?)));
@@ -295,7 +185,7 @@ impl<'a> Service<'a> {
 
     fn cpu(&self) -> Result<(String, f64, Option<String>), String> {
         self.can_grow()?;
-        let sources = self.sources(Subject::Cpu);
+        let sources = self.typed(Subject::Cpu, COUNTER);
         let found = sources
             .iter()
             .find_map(|source| Some((source, grown(self.pages(), source, "")?)));
@@ -307,11 +197,6 @@ impl<'a> Service<'a> {
         ))
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "counts of requests, which are whole numbers"
-    )]
     fn errors(&self) -> Result<Found, String> {
         let requests = self.requests()?;
         let failed = requests.failed.ok_or_else(|| {
@@ -337,7 +222,7 @@ impl<'a> Service<'a> {
     }
 
     fn quantile(&self, quantile: f64) -> Result<Found, String> {
-        let sources = self.sources(Subject::Latency);
+        let sources = self.typed(Subject::Latency, QUANTILES);
         let grows = self.can_grow();
         for source in &sources {
             if let Some(buckets) = Buckets::of(self.pages(), source) {
@@ -377,7 +262,7 @@ impl<'a> Service<'a> {
 
     /// As a summary shows it, as a gauge of its own, or by the last bucket into which a pause fell.
     fn longest_pause(&self) -> Result<Found, String> {
-        for source in &self.sources(Subject::Pauses) {
+        for source in &self.typed(Subject::Pauses, QUANTILES) {
             let mut shown: Vec<f64> = Vec::new();
             for scrape in self.pages() {
                 shown.extend(shown_quantiles(std::slice::from_ref(scrape), source, 1.0));
@@ -424,11 +309,6 @@ impl<'a> Service<'a> {
 }
 
 /// A number that is what it is.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a count of requests, which is a whole number"
-)]
 fn exact(value: f64, metric: String, requests: Option<f64>, note: Option<String>) -> Found {
     Found {
         value: MetricValue {

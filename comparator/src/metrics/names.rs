@@ -3,9 +3,16 @@
 //! The first name of a subject that a page has is taken. What a user says comes before all others, and then they are not looked at:
 //! a name that is not there is a mistake worth telling, and not a reason to measure something else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parity_schemas::metrics::Subject;
+
+use super::labels::Labels;
+
+/// What stands behind the name of a family on a page.
+const ENDINGS: [&str; 5] = ["", "_bucket", "_count", "_max", "_sum"];
+/// What `OpenMetrics` leaves out of the name of a counter where it says its type.
+pub(super) const TOTAL: &str = "_total";
 
 /// A metric, of which labels are demanded or ruled out, and its unit.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,9 +74,9 @@ impl Source {
     }
 
     /// Whether a sample is meant.
-    pub(super) fn is_met(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub(super) fn is_met(&self, labels: &Labels) -> bool {
         self.labels.iter().all(|(name, is_equal, value)| {
-            let own = labels.get(name).map_or("", String::as_str);
+            let own = labels.get(name).unwrap_or_default();
             (own == value) == *is_equal
         })
     }
@@ -231,6 +238,17 @@ impl Names {
         sources.collect()
     }
 
+    /// Every name that a page may have of what is looked for, of samples and of families.
+    pub(super) fn wanted(&self) -> BTreeSet<String> {
+        let sources = Subject::ALL.iter().flat_map(|subject| self.of(*subject));
+        let names = sources.flat_map(|source| {
+            let family = source.name.strip_suffix(TOTAL).map(str::to_owned);
+            let samples = ENDINGS.map(|ending| format!("{}{ending}", source.name));
+            samples.into_iter().chain(family)
+        });
+        names.collect()
+    }
+
     /// Whether the user has said where it is.
     pub(super) fn is_own(&self, subject: Subject) -> bool {
         self.own.contains_key(&subject)
@@ -260,9 +278,8 @@ mod tests {
         assert_eq!((source.name.as_str(), source.unit), ("took", 1e-3));
         let labels = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter();
-            pairs
-                .map(|(one, two)| ((*one).to_owned(), (*two).to_owned()))
-                .collect()
+            let pairs = pairs.map(|(one, two)| ((*one).to_owned(), (*two).to_owned()));
+            Labels::of(pairs.collect()).unwrap()
         };
         assert!(source.is_met(&labels(&[("route", "/a b"), ("code", "200")])));
         assert!(source.is_met(&labels(&[("route", "/a b")])));

@@ -47,19 +47,21 @@ fn rust(requests: u64, start: f64) -> String {
 }
 
 fn scrapes(pages: &[String]) -> Scrapes {
-    Scrapes {
-        target: "http://127.0.0.1:1/metrics".to_owned(),
-        pages: pages
-            .iter()
-            .enumerate()
-            .map(|(at, page)| Scrape {
-                at: at as f64 * 10.0,
-                page: Exposition::read(page),
-            })
-            .collect(),
-        asked_at: 2_000.0,
-        ..Scrapes::default()
+    named(pages, Names::default())
+}
+
+fn named(pages: &[String], names: Names) -> Scrapes {
+    let mut scrapes = Scrapes::new("http://127.0.0.1:1/metrics", names, 2_000.0);
+    for (at, page) in pages.iter().enumerate() {
+        scrapes.take(at as f64 * 10.0, page).unwrap();
     }
+    scrapes
+}
+
+fn naming(subject: Subject, text: &str) -> Names {
+    let mut names = Names::default();
+    names.set(subject, Source::read(text, subject).unwrap());
+    names
 }
 
 fn compare(legacy: &[String], candidate: &[String], thresholds: &[&str]) -> MetricsDocument {
@@ -191,6 +193,9 @@ fn what_is_not_exported_is_not_zero() {
             .iter()
             .all(|one| one.outcome == MetricsOutcome::Undecided)
     );
+    // Where nothing is demanded, there must still be something to compare.
+    let document = compare(&nothing, &nothing, &[]);
+    assert_eq!(document.outcome, MetricsOutcome::Undecided);
     // No page at all, and one page only.
     for pages in [&[][..], &[go(5, 0, 1.0)]] {
         let document = compare(pages, pages, &["p99 <= 1s"]);
@@ -225,6 +230,79 @@ fn another_type_under_the_name_and_numbers_that_are_none_are_told() {
 }
 
 #[test]
+fn a_gauge_under_the_name_of_a_counter_and_two_types_under_one_name_are_not_measured() {
+    let page = |types: &str, count: u64| format!("{types}http_requests_total {count}\n");
+    for (types, note) in [
+        ("# TYPE http_requests_total gauge\n", "is there as gauge"),
+        ("# TYPE http_requests summary\n", "is there as summary"),
+        (
+            "# TYPE http_requests_total counter\n# TYPE http_requests_total gauge\n",
+            "is there as counter and as gauge",
+        ),
+    ] {
+        let pages = [page(types, 1), page(types, 5)];
+        let document = compare(&pages, &pages, &[]);
+        let rate = of(&document, Measure::Rate);
+        assert!(rate.legacy.is_none(), "{types}: {rate:?}");
+        assert!(rate.notes[0].contains(note), "{types}: {:?}", rate.notes);
+        assert_eq!(document.outcome, MetricsOutcome::Undecided, "{types}");
+    }
+    for types in ["", "# TYPE http_requests counter\n", "# TYPE http_requests_total untyped\n"] {
+        let pages = [page(types, 1), page(types, 5)];
+        let document = compare(&pages, &pages, &[]);
+        assert_eq!(of(&document, Measure::Rate).legacy.as_ref().unwrap().value, 0.4);
+        assert_eq!(document.outcome, MetricsOutcome::Pass, "{types}");
+    }
+}
+
+#[test]
+fn numbers_that_add_up_to_no_number_are_told_and_every_document_is_json() {
+    let page = |number: &str| {
+        format!(
+            "http_requests_total{{code=\"200\"}} {number}\nhttp_requests_total{{code=\"500\"}} {number}\n\
+             process_cpu_seconds_total {number}\nprocess_resident_memory_bytes{{a=\"1\"}} {number}\n\
+             process_resident_memory_bytes{{a=\"2\"}} {number}\n\
+             http_request_duration_seconds_bucket{{le=\"1\"}} {number}\n\
+             http_request_duration_seconds_bucket{{le=\"+Inf\"}} {number}\n"
+        )
+    };
+    for number in ["1e308", "9007199254740993", "1e-320", "0.5"] {
+        let pages = [page("0"), page(number)];
+        let document = compare(&pages, &pages, &["p99 <= +10%", "errors <= 1%", "rss <= +0%"]);
+        let json = serde_json::to_string(&document).unwrap();
+        let read: MetricsDocument = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.measures.len(), Measure::ALL.len(), "{number}");
+    }
+    let pages = [page("0"), page("1e308")];
+    let document = compare(&pages, &pages, &["rate >= 1"]);
+    assert!(of(&document, Measure::Rate).notes[0].contains("too large"));
+    assert_eq!(document.outcome, MetricsOutcome::Undecided);
+}
+
+#[test]
+fn a_service_that_answers_no_more_passes_nothing_and_what_is_broken_stays_so() {
+    let pages = [go(0, 0, 1.0), go(1_000, 0, 1.0)];
+    let mut gone = scrapes(&pages);
+    gone.lose(20.0, "connection refused".to_owned());
+    let thresholds = |texts: &[&str]| -> Vec<Threshold> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    };
+    for (texts, expected) in [
+        (&["rate >= 1"][..], MetricsOutcome::Undecided),
+        (&[], MetricsOutcome::Undecided),
+        (&["rate >= 1000"], MetricsOutcome::Fail),
+    ] {
+        let document = compared(&scrapes(&pages), &gone, &thresholds(texts), Judged::ByBounds);
+        assert_eq!(document.outcome, expected, "{texts:?}");
+        let note = &document.candidate.notes[0];
+        assert!(note.contains("no more after 20.0 s: connection refused"), "{note}");
+    }
+    let document = compare(&pages, &pages, &["rate >= 1"]);
+    assert_eq!(document.outcome, MetricsOutcome::Pass);
+    assert_eq!(document.interrupted().outcome, MetricsOutcome::Undecided);
+}
+
+#[test]
 fn summaries_are_shown_and_several_of_them_are_no_bound() {
     let page = |quantile: &str| {
         format!(
@@ -240,13 +318,8 @@ fn summaries_are_shown_and_several_of_them_are_no_bound() {
     assert_eq!((p99.value, p99.low, p99.high), (0.1, None, Some(0.1)));
     let outcomes: Vec<_> = document.thresholds.iter().map(|one| one.outcome).collect();
     assert_eq!(outcomes, [MetricsOutcome::Undecided, MetricsOutcome::Pass]);
-    let mut one = scrapes(&pages);
-    let source = Source::read(
-        "http_request_duration_seconds{route=\"/b\"}",
-        Subject::Latency,
-    )
-    .unwrap();
-    one.names.set(Subject::Latency, source);
+    let own = "http_request_duration_seconds{route=\"/b\"}";
+    let one = named(&pages, naming(Subject::Latency, own));
     let document = compared(
         &one,
         &one,
@@ -259,11 +332,7 @@ fn summaries_are_shown_and_several_of_them_are_no_bound() {
 #[test]
 fn an_own_name_that_is_not_there_is_told_and_nothing_else_is_measured() {
     let pages = [go(0, 0, 1.0), go(10, 0, 1.0)];
-    let mut legacy = scrapes(&pages);
-    legacy.names.set(
-        Subject::Requests,
-        Source::read("mine_total", Subject::Requests).unwrap(),
-    );
+    let legacy = named(&pages, naming(Subject::Requests, "mine_total"));
     let document = compared(&legacy, &scrapes(&pages), &[], Judged::ByBounds);
     let rate = of(&document, Measure::Rate);
     assert!(rate.legacy.is_none() && rate.candidate.is_some());
