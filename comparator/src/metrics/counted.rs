@@ -46,11 +46,7 @@ fn met<'a>(
 }
 
 /// How much a counter grew; `None` if no page has it.
-pub(super) fn grown<'a>(
-    scrapes: &'a [Scrape],
-    source: &Source,
-    ending: &str,
-) -> Option<Grown<'a>> {
+pub(super) fn grown<'a>(scrapes: &'a [Scrape], source: &Source, ending: &str) -> Option<Grown<'a>> {
     let mut last: BTreeMap<&Labels, f64> = BTreeMap::new();
     let mut grown = Grown::default();
     let mut is_there = false;
@@ -307,7 +303,10 @@ mod tests {
         for total in [1e9, 1e18, 1e300, f64::MAX] {
             let of = buckets(&[(0.01, total / 2.0), (0.1, total), (f64::INFINITY, total)]);
             let p99 = of.quantile(0.99).unwrap();
-            assert!(p99.low <= p99.value && p99.high == Some(0.1), "{total}: {p99:?}");
+            assert!(
+                p99.low <= p99.value && p99.high == Some(0.1),
+                "{total}: {p99:?}"
+            );
         }
     }
 

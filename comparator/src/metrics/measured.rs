@@ -63,8 +63,7 @@ impl Service<'_> {
             });
             let failed = status.map(|status| {
                 let series = grown.by_labels.iter();
-                let failed = series
-                    .filter(|(labels, _)| labels.get(status).is_some_and(is_failed));
+                let failed = series.filter(|(labels, _)| labels.get(status).is_some_and(is_failed));
                 failed.map(|(_, by)| by).sum()
             });
             Some(Requests {

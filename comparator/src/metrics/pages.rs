@@ -91,6 +91,11 @@ impl Scrapes {
         self.read
     }
 
+    /// Where they come from, for people.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
     /// Why a page could not be read, the last time that one could not.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()

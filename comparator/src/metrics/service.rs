@@ -107,7 +107,6 @@ impl<'a> Service<'a> {
     /// Why a subject is not there.
     pub(super) fn none(&self, subject: Subject) -> String {
         let sources = self.sources(subject);
-        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         let typed = sources.iter().find_map(|source| {
             let words = self.types(source);
             let words: Vec<&str> = words.iter().copied().collect();
@@ -119,14 +118,16 @@ impl<'a> Service<'a> {
                 )
             })
         });
-        match (typed, names.as_slice()) {
+        match (typed, sources.as_slice()) {
             (Some(typed), _) => typed,
             (None, [one]) if self.scrapes.names.is_own(subject) => {
-                format!("`{one}` is not on its pages, or no sample of it has the labels")
+                format!(
+                    "`{}` is not on its pages, or no sample of it has the labels",
+                    one.name
+                )
             }
-            (None, names) => format!(
-                "none of the usual metrics is on its pages ({}); if it has another one, say which: {subject} = \"NAME\" under [metrics]",
-                names.join(", ")
+            (None, _) => format!(
+                "none of the usual metrics is on the pages; if there is another one, the setting `{subject}` names it"
             ),
         }
     }

@@ -247,10 +247,17 @@ fn a_gauge_under_the_name_of_a_counter_and_two_types_under_one_name_are_not_meas
         assert!(rate.notes[0].contains(note), "{types}: {:?}", rate.notes);
         assert_eq!(document.outcome, MetricsOutcome::Undecided, "{types}");
     }
-    for types in ["", "# TYPE http_requests counter\n", "# TYPE http_requests_total untyped\n"] {
+    for types in [
+        "",
+        "# TYPE http_requests counter\n",
+        "# TYPE http_requests_total untyped\n",
+    ] {
         let pages = [page(types, 1), page(types, 5)];
         let document = compare(&pages, &pages, &[]);
-        assert_eq!(of(&document, Measure::Rate).legacy.as_ref().unwrap().value, 0.4);
+        assert_eq!(
+            of(&document, Measure::Rate).legacy.as_ref().unwrap().value,
+            0.4
+        );
         assert_eq!(document.outcome, MetricsOutcome::Pass, "{types}");
     }
 }
@@ -268,7 +275,11 @@ fn numbers_that_add_up_to_no_number_are_told_and_every_document_is_json() {
     };
     for number in ["1e308", "9007199254740993", "1e-320", "0.5"] {
         let pages = [page("0"), page(number)];
-        let document = compare(&pages, &pages, &["p99 <= +10%", "errors <= 1%", "rss <= +0%"]);
+        let document = compare(
+            &pages,
+            &pages,
+            &["p99 <= +10%", "errors <= 1%", "rss <= +0%"],
+        );
         let json = serde_json::to_string(&document).unwrap();
         let read: MetricsDocument = serde_json::from_str(&json).unwrap();
         assert_eq!(read.measures.len(), Measure::ALL.len(), "{number}");
@@ -292,10 +303,18 @@ fn a_service_that_answers_no_more_passes_nothing_and_what_is_broken_stays_so() {
         (&[], MetricsOutcome::Undecided),
         (&["rate >= 1000"], MetricsOutcome::Fail),
     ] {
-        let document = compared(&scrapes(&pages), &gone, &thresholds(texts), Judged::ByBounds);
+        let document = compared(
+            &scrapes(&pages),
+            &gone,
+            &thresholds(texts),
+            Judged::ByBounds,
+        );
         assert_eq!(document.outcome, expected, "{texts:?}");
         let note = &document.candidate.notes[0];
-        assert!(note.contains("no more after 20.0 s: connection refused"), "{note}");
+        assert!(
+            note.contains("no more after 20.0 s: connection refused"),
+            "{note}"
+        );
     }
     let document = compare(&pages, &pages, &["rate >= 1"]);
     assert_eq!(document.outcome, MetricsOutcome::Pass);
