@@ -272,6 +272,23 @@ mod tests {
     }
 
     #[test]
+    fn every_usual_name_is_in_the_documentation() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
+        let page = std::fs::read_to_string(page).expect("the page about metrics");
+        for (subject, names) in USUAL {
+            let row = format!("\n| `{subject}` |");
+            let row = page.split(&row).nth(1).unwrap_or_default();
+            let row = row.lines().next().unwrap_or_default();
+            let told = row.matches('`').count() / 2;
+            assert!(
+                names.iter().all(|name| row.contains(&format!("`{name}`"))),
+                "{subject}: {row}"
+            );
+            assert_eq!(told, names.len(), "{subject}: {row}");
+        }
+    }
+
+    #[test]
     fn labels_and_units_are_read() {
         let source =
             Source::read(r#"took{route="/a b",code!="404"} in ms"#, Subject::Latency).unwrap();

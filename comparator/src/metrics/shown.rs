@@ -6,7 +6,8 @@ use parity_schemas::metrics::Unit;
 pub fn shown(value: f64, unit: Unit) -> String {
     let scaled = |steps: &[(f64, &str)]| {
         let mut steps = steps.iter();
-        let found = steps.find(|(least, _)| value >= *least);
+        // What three digits make a whole one of is one.
+        let found = steps.find(|(least, _)| value >= *least * 0.9995);
         found.map(|(least, word)| format!("{} {word}", digits(value / least)))
     };
     match unit {
@@ -59,6 +60,8 @@ mod tests {
             (0.0198, Unit::Seconds, "19.8 ms"),
             (0.000_049, Unit::Seconds, "49 µs"),
             (1.5, Unit::Seconds, "1.5 s"),
+            (0.000_999_8, Unit::Seconds, "1 ms"),
+            (0.000_999_4, Unit::Seconds, "999 µs"),
             (0.0, Unit::Seconds, "0 s"),
             (93_784.0, Unit::Seconds, "1.09 d"),
             (209_715_200.0, Unit::Bytes, "200 MiB"),

@@ -124,9 +124,14 @@ fn row(measured: &Measured) -> [String; 4] {
             |value| value_with_bounds(value, unit),
         )
     };
-    let change = measured
-        .change
-        .map_or_else(String::new, |change| format!("{:+.1} %", change * 100.0));
+    let change = measured.change.map_or_else(String::new, |change| {
+        let percent = change * 100.0;
+        if percent.abs() < 0.05 {
+            "0.0 %".to_owned()
+        } else {
+            format!("{percent:+.1} %")
+        }
+    });
     [
         measured.measure.as_str().to_owned(),
         value(&measured.legacy),
