@@ -273,8 +273,7 @@ mod tests {
 
     #[test]
     fn every_usual_name_is_in_the_documentation() {
-        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
-        let page = std::fs::read_to_string(page).expect("the page about metrics");
+        let page = include_str!("../../../docs/metrics.md");
         for (subject, names) in USUAL {
             let row = format!("\n| `{subject}` |");
             let row = page.split(&row).nth(1).unwrap_or_default();
