@@ -48,6 +48,9 @@ pub(crate) struct Looking {
 impl Looking {
     /// Begins with both at the same time.
     pub(crate) fn start(settings: MetricsSettings) -> Result<Self> {
+        let ca_file = settings.ca_file.as_deref();
+        // Certificates are read before anything is timed.
+        let [of_legacy, of_candidate] = [Fetching::new(ca_file)?, Fetching::new(ca_file)?];
         let (stop, _) = watch::channel(false);
         let (alive, ended) = mpsc::channel(1);
         let begun = Instant::now();
@@ -58,9 +61,9 @@ impl Looking {
             interval: settings.interval,
             deadline: settings.deadline,
         };
-        let start = |page: PageSettings, name: &str, counts: &Arc<Counts>| {
+        let start = |fetching, page: PageSettings, name: &str, counts: &Arc<Counts>| {
             let side = Side {
-                fetching: Fetching::new(settings.ca_file.as_deref())?,
+                fetching,
                 page,
                 time,
                 counts: Arc::clone(counts),
@@ -77,10 +80,11 @@ impl Looking {
                 .context("cannot start the thread that reads metrics")
         };
         let [legacy, candidate] = settings.pages;
-        let legacy = start(legacy, "legacy", &counts[0])?;
-        let candidate = start(candidate, "candidate", &counts[1]).inspect_err(|_| {
-            stop.send_replace(true);
-        })?;
+        let legacy = start(of_legacy, legacy, "legacy", &counts[0])?;
+        let candidate =
+            start(of_candidate, candidate, "candidate", &counts[1]).inspect_err(|_| {
+                stop.send_replace(true);
+            })?;
         Ok(Self {
             threads: [legacy, candidate],
             counts,

@@ -149,12 +149,12 @@ impl Working {
     fn start(counted: Counted) -> Self {
         let answered = Arc::new(AtomicU64::new(0));
         let own = Arc::clone(&answered);
-        let service = Service::start(move |request| match &*request.target {
-            "/metrics" => Answer::new(200, counted.after(own.load(Ordering::SeqCst)).rust()),
-            _ => {
-                own.fetch_add(1, Ordering::SeqCst);
-                Answer::json("{}")
+        let service = Service::start(move |request| {
+            if request.target == "/metrics" {
+                return Answer::new(200, counted.after(own.load(Ordering::SeqCst)).rust());
             }
+            own.fetch_add(1, Ordering::SeqCst);
+            Answer::json("{}")
         });
         Self { service, answered }
     }

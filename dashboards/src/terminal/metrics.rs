@@ -183,7 +183,7 @@ fn of_measure(measured: &Measured) -> Vec<(String, String)> {
     for note in &measured.notes {
         let (side, note) = note.split_once(": ").unwrap_or(("", note));
         match told.iter_mut().find(|(_, known)| known == note) {
-            Some((sides, _)) => *sides = "both".to_owned(),
+            Some((sides, _)) => "both".clone_into(sides),
             None => told.push((side.to_owned(), note.to_owned())),
         }
     }

@@ -61,7 +61,7 @@ macro_rules! side {
             ).example("http://127.0.0.1:9100/metrics").flag(concat!("--", $side, "-metrics"), "URL");
             CREDENTIALS_FILE: One<PathBuf> = path(
                 concat!($side, "_metrics.credentials_file"),
-                concat!("File with headers for that page which are secret, one \"name: value\" on a line"),
+                "File with headers for that page which are secret, one \"name: value\" on a line; # begins a comment",
             );
             LATENCY: One<Source> = named!($side, "latency", Latency, "Histogram or summary of how long requests take, where it has no usual name: name{label=\"value\"} in ms")
                 .example("took{route!=\"/healthz\"} in ms");
