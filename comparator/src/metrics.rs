@@ -122,4 +122,5 @@ fn beside(measure: Measure, services: &[Service<'_>; 2]) -> Measured {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these numbers are exact")]
 mod tests;

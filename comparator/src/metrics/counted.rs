@@ -214,6 +214,7 @@ fn ranks(quantile: f64, total: f64) -> Option<(f64, f64)> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these numbers are exact")]
 mod tests {
     use super::*;
     use crate::metrics::exposition::Exposition;
