@@ -65,14 +65,22 @@ macro_rules! side {
             );
             LATENCY: One<Source> = named!($side, "latency", Latency, "Histogram or summary of how long requests take, where it has no usual name: name{label=\"value\"} in ms")
                 .example("took{route!=\"/healthz\"} in ms");
-            REQUESTS: One<Source> = named!($side, "requests", Requests, "Counter of answered requests, with their status in a label");
-            CPU: One<Source> = named!($side, "cpu", Cpu, "Counter of the CPU time of the process");
-            MEMORY: One<Source> = named!($side, "memory", Memory, "Gauge of the resident memory of the process");
-            HEAP: One<Source> = named!($side, "heap", Heap, "Gauge of what the runtime holds of it");
-            PAUSES: One<Source> = named!($side, "pauses", Pauses, "Summary or histogram of the pauses of the garbage collector");
-            DESCRIPTORS: One<Source> = named!($side, "descriptors", Descriptors, "Gauge of open files and sockets");
-            THREADS: One<Source> = named!($side, "threads", Threads, "Gauge of the threads of the process");
-            START: One<Source> = named!($side, "start", Start, "Gauge of when the process started, in a unit of time since 1970");
+            REQUESTS: One<Source> = named!($side, "requests", Requests, "Counter of answered requests, with their status in a label")
+                .example("served_total{kind=\"api\"}");
+            CPU: One<Source> = named!($side, "cpu", Cpu, "Counter of the CPU time of the process")
+                .example("cpu_total in ms");
+            MEMORY: One<Source> = named!($side, "memory", Memory, "Gauge of the resident memory of the process")
+                .example("memory_used_bytes");
+            HEAP: One<Source> = named!($side, "heap", Heap, "Gauge of what the runtime holds of it")
+                .example("heap in MiB");
+            PAUSES: One<Source> = named!($side, "pauses", Pauses, "Summary or histogram of the pauses of the garbage collector")
+                .example("pause_seconds");
+            DESCRIPTORS: One<Source> = named!($side, "descriptors", Descriptors, "Gauge of open files and sockets")
+                .example("open_files");
+            THREADS: One<Source> = named!($side, "threads", Threads, "Gauge of the threads of the process")
+                .example("workers");
+            START: One<Source> = named!($side, "start", Start, "Gauge of when the process started, in a unit of time since 1970")
+                .example("started_at in s");
         }
 
         /// All that is said about this side.
