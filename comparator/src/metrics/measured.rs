@@ -309,6 +309,8 @@ impl Service<'_> {
 
 /// A number that is what it is.
 fn exact(value: f64, metric: String, requests: Option<f64>, note: Option<String>) -> Found {
+    // A sum of nothing is a negative zero, which nobody wants to read.
+    let value = value + 0.0;
     Found {
         value: MetricValue {
             value,

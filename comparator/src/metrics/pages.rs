@@ -36,7 +36,7 @@ pub struct Scrapes {
     pub(super) read: u64,
     /// How many could not be read.
     pub(super) failed: u64,
-    /// When and why the last attempt failed, if it did.
+    /// Since when none could be read, if the last one could not, and why.
     pub(super) lost: Option<(f64, String)>,
     /// Why one failed, if any did.
     failure: Option<String>,
@@ -83,7 +83,8 @@ impl Scrapes {
     pub fn lose(&mut self, at: f64, why: String) {
         self.failed += 1;
         self.failure = Some(why.clone());
-        self.lost = Some((at, why));
+        let since = self.lost.as_ref().map_or(at, |(since, _)| *since);
+        self.lost = Some((since, why));
     }
 
     /// How many pages were read.
@@ -150,8 +151,8 @@ mod tests {
         scrapes.take(0.0, "a 1\n").unwrap();
         scrapes.take(1.0, "<html>").unwrap_err();
         assert_eq!((scrapes.read(), scrapes.failed), (1, 1));
-        assert!(scrapes.lost.is_some());
         scrapes.lose(2.0, "gone".to_owned());
+        assert_eq!(scrapes.lost, Some((1.0, "gone".to_owned())));
         scrapes.take(3.0, "a 1\n").unwrap();
         assert_eq!((scrapes.read(), scrapes.failed), (2, 2));
         assert_eq!((scrapes.failure(), &scrapes.lost), (Some("gone"), &None));

@@ -109,6 +109,8 @@ fn two_services_are_set_beside_each_other() {
     };
     assert_eq!(pair(Measure::Rate), (Some(100.0), Some(100.0)));
     assert_eq!(pair(Measure::Errors), (Some(0.01), Some(0.0)));
+    let none = of(&document, Measure::Errors).candidate.as_ref().unwrap();
+    assert!(none.value.is_sign_positive());
     assert_eq!(pair(Measure::Cpu), (Some(0.1), Some(0.05)));
     assert!(near(pair(Measure::CpuPerRequest).0.unwrap(), 0.001));
     assert_eq!(

@@ -148,9 +148,10 @@ fn value_with_bounds(value: &MetricValue, unit: Unit) -> String {
     match (value.low, value.high) {
         (low, high) if is_value(low) && is_value(high) => text,
         (Some(low), Some(high)) => format!("{text} ({} to {})", bound(low), bound(high)),
+        // Nothing is below 0, so that says nothing.
+        (None | Some(0.0), None) => format!("{text} (unsure)"),
         (Some(low), None) => format!("{text} (at least {})", bound(low)),
         (None, Some(high)) => format!("{text} (at most {})", bound(high)),
-        (None, None) => format!("{text} (unsure)"),
     }
 }
 

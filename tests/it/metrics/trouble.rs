@@ -183,7 +183,7 @@ fn a_reset_in_the_middle_is_added_up_and_a_page_that_failed_is_told() {
             Answer::new(200, anew.after((asked - 3) * 1_000).go())
         }
     });
-    let more = ["--threshold", "errors <= 2%"];
+    let more = ["--threshold", "errors <= 2%", "--window", "3s"];
     let (ended, document) = metrics(&place, [&legacy.url(), &candidate.url()], &more);
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     let document = document.expect("a document");
@@ -225,13 +225,16 @@ fn a_service_that_dies_in_the_middle_passes_nothing() {
                 let _gone = page.header("connection", "close").write(stream, false);
             }
         });
-        let more = ["--threshold", threshold];
+        let more = ["--threshold", threshold, "--window", "3s"];
         let (ended, document) = metrics(&place, [&legacy.url(), &candidate.url()], &more);
         assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
         let document = document.expect("a document");
         assert_eq!(document.candidate.pages, 4);
         let note = &document.candidate.notes[0];
-        assert!(note.contains("it answers no more after "), "{note}");
+        let since = note.strip_prefix("it answers no more after ");
+        let since = since.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+        // It is told since when, and not when it was tried last.
+        assert!(since.is_some_and(|since| since < 2.5), "{note}");
         if code == 3 {
             let why = &document.thresholds[0].why;
             assert!(why.ends_with("but the candidate answers no more"), "{why}");
