@@ -9,6 +9,7 @@ mod decisions;
 mod diff;
 mod flags;
 mod known;
+mod metrics;
 mod record;
 mod replay;
 mod rerun;
@@ -26,6 +27,7 @@ pub(crate) use decisions::{DecisionsCommand, ListArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
+pub(crate) use metrics::MetricsArgs;
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
@@ -153,6 +155,8 @@ pub(crate) enum Command {
     Ui(UiArgs),
     /// Watch a mirror, a sink or a record, live in a terminal
     Top(TopArgs),
+    /// Set both services beside each other by the metrics that they export: exit 0 pass, 1 fail, 3 undecided
+    Metrics(MetricsArgs),
     /// Keep the register of known differences
     #[command(subcommand)]
     Known(KnownCommand),

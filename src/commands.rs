@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod gate;
 pub(crate) mod known;
+pub(crate) mod metrics;
 pub(crate) mod mirror;
 pub(crate) mod record;
 pub(crate) mod replay;

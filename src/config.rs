@@ -11,6 +11,7 @@ mod hidden;
 mod known;
 pub(crate) mod lines;
 mod loops;
+mod metrics;
 mod needs;
 mod operations;
 mod policy;
@@ -36,6 +37,7 @@ use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
 pub(crate) use admin::AdminSettings;
+pub(crate) use metrics::{MetricsSettings, PageSettings};
 pub(crate) use needs::{MirrorSettings, RecheckSettings, host_name};
 pub(crate) use recording::RecordingSettings;
 pub(crate) use substitutes::Substitute;

@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod config;
 mod error;
+mod fetching;
+mod metrics;
 mod pipeline;
 mod process;
 mod recording;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Schema(command) => commands::schema::run(&command),
         Command::Ui(args) => commands::ui::run(&args),
         Command::Top(args) => commands::top::run(&args),
+        Command::Metrics(args) => commands::metrics::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),
         Command::Config(command) => commands::config::run(&command),

@@ -12,6 +12,7 @@
 //! - [`decision`] derives pass, fail or undecided from the counts and [`noise`], by the [`bounds`] that follow from them.
 //! - [`groups`] counts findings by what they have in common; [`causes`] are what many groups have in common.
 //! - [`suggest`] makes rules of what has an explanation, and says what they excuse.
+//! - [`metrics`] sets two services beside each other by what they export of themselves.
 //! - [`retrial`] tells what becomes of recorded mismatches under other rules.
 //! - [`rerun`] sets what a recorded request differed in beside what it differs in now.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
@@ -41,6 +42,7 @@ pub mod known;
 pub mod limits;
 mod media;
 pub mod message;
+pub mod metrics;
 mod multipart;
 pub mod noise;
 mod notation;

@@ -7,6 +7,7 @@
 mod decisions;
 mod diff;
 mod gate;
+mod metrics;
 mod report;
 mod rerun;
 mod suggested;
@@ -24,6 +25,7 @@ use crate::view::{Ink, Piece, Place, Row, Tone, Weight};
 pub use decisions::{decisions, verification};
 pub use diff::{Layout, diff, stat};
 pub use gate::gate;
+pub use metrics::metrics;
 pub use report::report;
 pub use rerun::rerun;
 pub use suggested::{suggested, suggested_rule};

@@ -36,6 +36,7 @@ pub mod ident;
 pub mod json_text;
 pub mod known;
 pub mod lists;
+pub mod metrics;
 pub mod noise;
 mod reason;
 pub mod recheck;

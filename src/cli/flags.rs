@@ -4,9 +4,11 @@
 
 use std::marker::PhantomData;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
-use crate::config::settings::{self, Kind, Setting, mirror, record, recording, redact, sink, top};
+use crate::config::settings::{
+    self, Kind, Setting, metrics, mirror, record, recording, redact, sink, top,
+};
 
 /// The settings that a command takes as flags.
 pub(crate) trait Takes {
@@ -47,8 +49,9 @@ impl<C: Takes> clap::Args for Flags<C> {
 impl<C: Takes> FromArgMatches for Flags<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = C::settings().into_iter().filter_map(|setting| {
-            let text = matches.get_one::<String>(setting.key)?;
-            Some((setting, text.clone()))
+            let texts = matches.get_many::<String>(setting.key)?;
+            let texts: Vec<&str> = texts.map(String::as_str).collect();
+            Some((setting, texts.join(",")))
         });
         Ok(Self {
             given: given.collect(),
@@ -67,8 +70,13 @@ fn argument<C: Takes>(setting: &'static Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let mut help = setting.about.to_owned();
     if setting.kind == Kind::List {
-        help.push_str("; several parted by commas");
+        help.push_str("; several parted by commas, or each by a flag");
     }
+    let action = if setting.kind == Kind::List {
+        ArgAction::Append
+    } else {
+        ArgAction::Set
+    };
     let own = C::otherwise(setting).map(str::to_owned);
     if let Some(default) = own
         .or_else(|| setting.default())
@@ -79,17 +87,19 @@ fn argument<C: Takes>(setting: &'static Setting) -> Option<Arg> {
     let argument = Arg::new(setting.key)
         .long(flag.name.trim_start_matches('-'))
         .value_name(flag.value)
+        .action(action)
         .help(help);
     Some(argument)
 }
 
-/// `mirror` and `config show`: every setting that has a flag, except those of sinks.
+/// `mirror` and `config show`: every setting that has a flag, except those of sinks and of metrics.
 #[derive(Debug)]
 pub(crate) struct OfMirror;
 impl Takes for OfMirror {
     fn settings() -> Vec<&'static Setting> {
+        let elsewhere = ["sink", "metrics", "legacy_metrics", "candidate_metrics"];
         let mut settings: Vec<_> = settings::all()
-            .filter(|setting| setting.flag.is_some() && setting.section() != "sink")
+            .filter(|setting| setting.flag.is_some() && !elsewhere.contains(&setting.section()))
             .collect();
         // The settings that matter most come first in the help.
         settings.sort_by_key(|setting| setting.section() != "mirror");
@@ -240,6 +250,19 @@ impl Takes for OfUi {
             &mirror::CA_FILE,
         ];
         [OfReader::settings(), shown.into()].concat()
+    }
+}
+
+/// `metrics`: both pages, for how long they are read, and what is demanded.
+#[derive(Debug)]
+pub(crate) struct OfMetrics;
+impl Takes for OfMetrics {
+    fn settings() -> Vec<&'static Setting> {
+        let pages: [&'static Setting; 2] = [&metrics::legacy::URL, &metrics::candidate::URL];
+        let mut settings = Vec::from(pages);
+        settings.extend(metrics::window::ALL);
+        settings.push(&*mirror::CA_FILE);
+        settings
     }
 }
 

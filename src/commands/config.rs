@@ -12,7 +12,7 @@ use parity_schemas::visible::visible;
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::{Origin, Problem, Problems};
-use crate::config::settings::{mirror, sink};
+use crate::config::settings::{metrics, mirror, sink};
 use crate::config::{DEFAULT_FILE, Layers, render};
 
 /// Runs it.
@@ -60,7 +60,8 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
 }
 
 /// Checks a file for each command that it configures: for `sink` when it names Kafka or ClickHouse, for `mirror` when it
-/// names an upstream, routes or rules, or configures no sink. A file without upstreams expects them from flags.
+/// names an upstream, routes or rules, or configures no sink; for `metrics` when it says anything of them. A file without upstreams
+/// or pages expects them from flags.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
     let file = match file {
         None if !Path::new(DEFAULT_FILE).exists() => return Err(no_file().into()),
@@ -94,7 +95,8 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
     let layers = Layers::load_here(Some(file), &[]);
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
-    let mirrors = !sinks || upstreams || layers.has_entries();
+    let says_metrics = layers.says_metrics();
+    let mirrors = (!sinks && !says_metrics) || upstreams || layers.has_entries();
     let mut warnings = layers.broad_rules();
     warnings.extend(layers.ends_soon(Timestamp::now()));
     warnings.extend(layers.tight_budget());
@@ -133,6 +135,20 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
                 if known > 0 {
                     holds.push(plural(known, "known difference", "known differences"));
                 }
+            }
+            Err(found) => problems.merge(found),
+        }
+    }
+    if says_metrics {
+        let unnamed = [
+            metrics::legacy::URL.is("http://legacy.invalid"),
+            metrics::candidate::URL.is("http://candidate.invalid"),
+        ];
+        match layers.clone().or(&unnamed).metrics() {
+            Ok(settings) => {
+                let thresholds = settings.thresholds.len() as u64;
+                let thresholds = plural(thresholds, "threshold", "thresholds");
+                holds.push(format!("metrics with {thresholds}"));
             }
             Err(found) => problems.merge(found),
         }

@@ -62,7 +62,10 @@ impl Layers {
     }
 
     /// Headers from a file. Problems name a line by its number only: what it says is secret.
-    fn credentials(&mut self, setting: &'static One<PathBuf>) -> Vec<(HeaderName, HeaderValue)> {
+    pub(super) fn credentials(
+        &mut self,
+        setting: &'static One<PathBuf>,
+    ) -> Vec<(HeaderName, HeaderValue)> {
         let Some((path, origin)) = self.path(setting) else {
             return Vec::new();
         };

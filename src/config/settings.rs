@@ -204,10 +204,11 @@ impl Setting {
         name_of(self.key)
     }
 
-    /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, some of whose flags are
-    /// those of `mirror` with another meaning.
+    /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink` and `metrics`: some of their flags
+    /// mean something else with other commands.
     pub(crate) fn variable(&self) -> String {
-        let flag = self.flag.filter(|_| self.section() != "sink");
+        let is_own = matches!(self.section(), "sink" | "metrics");
+        let flag = self.flag.filter(|_| !is_own);
         variable_of(flag.map_or(self.key, |flag| flag.name.trim_start_matches('-')))
     }
 

@@ -150,10 +150,12 @@ impl Layers {
     pub(super) fn needed<T>(&mut self, setting: &'static One<T>) -> Option<T> {
         if self.text(setting).is_none() && !self.broken_file {
             let (section, name) = (setting.section(), setting.name());
+            let flag = setting.flag.map_or(name, |flag| flag.name);
+            let flag = flag.trim_start_matches('-');
             let example = setting.example.unwrap_or("URL");
             let hint =
-                format!("--{name} {example}, or `{name} = …` in [{section}] of {DEFAULT_FILE}");
-            let problem = Problem::new(Origin::Default, format!("no {name} is given"));
+                format!("--{flag} {example}, or `{name} = …` in [{section}] of {DEFAULT_FILE}");
+            let problem = Problem::new(Origin::Default, format!("no {flag} is given"));
             self.problems.push(problem.hint(hint));
         }
         self.get(setting)

@@ -1,5 +1,6 @@
 //! Reading the single values of settings. Those that requests have, too, are read by [`parity_schemas::value`]; here is the rest.
 
+pub(crate) mod metrics;
 pub(crate) mod services;
 
 use std::net::SocketAddr;

@@ -2,22 +2,16 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use bytes::Bytes;
-use http::header::{self, HeaderValue};
-use http::{Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{StatusCode, Uri};
 use parity_schemas::visible::visible_up_to;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use serde::de::DeserializeOwned;
+
+use crate::fetching::{Fetching, Missed, Within};
 
 /// Largest answer that is read from a store: a report of ten thousand groups has about half of it.
 const MAX_ANSWER: usize = 64 << 20;
@@ -25,8 +19,6 @@ const MAX_ANSWER: usize = 64 << 20;
 const MAX_SHORT_ANSWER: usize = 4 << 20;
 /// Longest error that is told.
 const MAX_ERROR_CHARS: usize = 300;
-/// How long a connection may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a status may take, which is in memory.
 pub(super) const SHORT: Duration = Duration::from_secs(5);
 /// How long a report may take, which is read from a store.
@@ -88,9 +80,10 @@ impl Refused {
 
 /// An admin port.
 pub(crate) struct Source {
-    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    client: Fetching,
     base: Base,
-    token: Option<HeaderValue>,
+    /// The token, if there is one.
+    headers: HeaderMap,
     asked: Asked,
 }
 
@@ -101,16 +94,17 @@ impl Source {
         ca_file: Option<&Path>,
         asked: Asked,
     ) -> Result<Self> {
-        let token = token.map(|token| {
+        let mut headers = HeaderMap::new();
+        if let Some(token) = token {
             let mut value = HeaderValue::try_from(format!("Bearer {token}"))
                 .map_err(|_| anyhow!("the token has characters that no header can have"))?;
             value.set_sensitive(true);
-            Ok::<_, anyhow::Error>(value)
-        });
+            headers.insert(header::AUTHORIZATION, value);
+        }
         Ok(Self {
-            client: Client::builder(TokioExecutor::new()).build(connector(ca_file)?),
+            client: Fetching::new(ca_file)?,
             base,
-            token: token.transpose()?,
+            headers,
             asked,
         })
     }
@@ -155,44 +149,30 @@ impl Source {
     /// The bytes of an answer.
     pub(super) async fn get(&self, path: &str, limit: Duration) -> Result<Bytes, Refused> {
         let unreachable = |why: String| Refused::Unreachable(why);
-        let mut request = Request::builder()
-            .method(Method::GET)
-            .uri(format!("{}{path}", self.base.0));
-        if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, token);
-        }
-        let request = request
-            .body(Empty::new())
-            .map_err(|error| unreachable(error.to_string()))?;
-        let answered = async {
-            let answer = self.client.request(request).await.map_err(|error| {
-                let cause = std::error::Error::source(&error);
-                let cause = cause.map_or_else(|| error.to_string(), chain);
-                unreachable(format!("{} does not answer: {cause}", self.base.0))
-            })?;
-            let status = answer.status();
-            let most = if limit > SHORT {
-                MAX_ANSWER
-            } else {
-                MAX_SHORT_ANSWER
-            };
-            let body = Limited::new(answer.into_body(), most).collect().await;
-            let body = body.map_err(|error| {
-                unreachable(format!(
-                    "the answer of {} broke off or has over {} MiB: {error}",
-                    self.base.0,
-                    most >> 20
-                ))
-            })?;
-            Ok((status, body.to_bytes()))
+        let bytes = if limit > SHORT {
+            MAX_ANSWER
+        } else {
+            MAX_SHORT_ANSWER
         };
-        let (status, body) = tokio::time::timeout(limit, answered).await.map_err(|_| {
-            Refused::TooLong(format!(
+        let within = Within { bytes, time: limit };
+        let uri = format!("{}{path}", self.base.0).parse();
+        let uri = uri.map_err(|error: http::uri::InvalidUri| unreachable(error.to_string()))?;
+        let answer = self.client.get(uri, &self.headers, within).await;
+        let (status, body) = answer.map_err(|missed| match missed {
+            Missed::NoAnswer(cause) => {
+                unreachable(format!("{} does not answer: {cause}", self.base.0))
+            }
+            Missed::NotWhole(cause) => unreachable(format!(
+                "the answer of {} broke off or has over {} MiB: {cause}",
+                self.base.0,
+                bytes >> 20
+            )),
+            Missed::TooLate => Refused::TooLong(format!(
                 "{} did not answer in {} s",
                 self.base.0,
                 limit.as_secs()
-            ))
-        })??;
+            )),
+        })?;
         if status == StatusCode::OK {
             return Ok(body);
         }
@@ -216,19 +196,6 @@ fn words(body: &[u8]) -> String {
     visible_up_to(told.unwrap_or(&text).trim(), MAX_ERROR_CHARS)
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let told = error.to_string();
-        if !text.ends_with(&told) {
-            text.extend([": ", &told]);
-        }
-        cause = error.source();
-    }
-    text
-}
-
 /// A value in the query of an address.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
@@ -241,40 +208,6 @@ fn encoded(text: &str) -> String {
         }
     }
     out
-}
-
-fn connector(ca_file: Option<&Path>) -> Result<HttpsConnector<HttpConnector>> {
-    let mut http = HttpConnector::new();
-    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    http.enforce_http(false);
-    let mut roots = rustls::RootCertStore::empty();
-    // A system may have some that cannot be parsed; what matters is whether the port's issuer can.
-    let (_added, _ignored) =
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(path) = ca_file {
-        let told = || format!("cannot read certificates from {}", path.display());
-        let mut found = 0;
-        for certificate in CertificateDer::pem_file_iter(path).with_context(told)? {
-            roots
-                .add(certificate.with_context(told)?)
-                .with_context(told)?;
-            found += 1;
-        }
-        if found == 0 {
-            return Err(anyhow!("{} holds no PEM certificate", path.display()));
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the provider is built with TLS 1.2 and 1.3")
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http))
 }
 
 #[cfg(test)]

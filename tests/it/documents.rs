@@ -8,6 +8,7 @@ use parity_schemas::documents::{
 };
 use parity_schemas::evidence::Decision;
 use parity_schemas::history::History;
+use parity_schemas::metrics::MetricsDocument;
 use parity_schemas::record::Mismatch;
 use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
@@ -110,6 +111,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "check.v1.json",
         &schemars::schema_for!(CheckDocument).to_value(),
+    );
+    check(
+        "metrics.v1.json",
+        &schemars::schema_for!(MetricsDocument).to_value(),
     );
     check(
         "rerun.v1.json",

@@ -56,6 +56,7 @@ mod judges;
 mod known;
 mod many_routes;
 mod markdown;
+mod metrics;
 mod mirror;
 mod no_room;
 mod noise_covers;

@@ -38,6 +38,9 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("kafka", kafka::ALL),
     Section::new("clickhouse", clickhouse::ALL),
     Section::new("sink", sink::ALL),
+    Section::new("metrics", metrics::window::ALL),
+    Section::new("legacy_metrics", metrics::legacy::ALL),
+    Section::new("candidate_metrics", metrics::candidate::ALL),
     Section::new("links", links::ALL),
 ];
 
@@ -52,9 +55,11 @@ macro_rules! settings {
     ($($name:ident: $kind:ty = $definition:expr;)+) => {
         $(pub(crate) static $name: $kind = $definition;)+
         /// All of them, in the order in which they are shown.
-        pub(super) static ALL: &[&Setting] = &[$(&$name.setting),+];
+        pub(crate) static ALL: &[&Setting] = &[$(&$name.setting),+];
     };
 }
+
+pub(crate) mod metrics;
 
 const fn text(key: &'static str, about: &'static str) -> One<String> {
     One::new(key, Kind::Text, value::text, about)

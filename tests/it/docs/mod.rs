@@ -41,6 +41,7 @@ pages!(
     sessions_about_ci_run_as_they_are_printed: "docs/ci.md",
     sessions_about_decisions_run_as_they_are_printed: "docs/decisions.md",
     sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
+    sessions_about_metrics_run_as_they_are_printed: "docs/metrics.md",
     sessions_about_a_migration_run_as_they_are_printed: "docs/migration.md",
     sessions_about_production_run_as_they_are_printed: "docs/production.md",
     sessions_about_recordings_run_as_they_are_printed: "docs/record.md",

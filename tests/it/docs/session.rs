@@ -15,6 +15,7 @@ use super::words::checks_words;
 use crate::command_diff_text::sample;
 use crate::servers::{ClickHouse, Kafka, free_port};
 use crate::support::client::Connection;
+use crate::support::exporter::{Counted, busy};
 use crate::support::process::{Ended, Mirror, Place};
 use crate::support::served::{self, executable};
 use crate::support::service::Service;
@@ -98,7 +99,12 @@ impl<'a> Session<'a> {
         let programs = place.path().join("programs");
         std::fs::create_dir(&programs).expect("a folder");
         symlink(env!("CARGO_BIN_EXE_parity"), programs.join("parity")).expect("a link");
-        let services = [(); 3].map(|()| Service::json("{\"a\":1}"));
+        let (old, new) = (Counted::OLD, Counted::NEW);
+        let services = [
+            busy(old, 2_000.0, Counted::go),
+            busy(new, 2_000.0, Counted::rust),
+            busy(old, 2_000.0, Counted::go),
+        ];
         let addresses = [7001, 7002, 7003].into_iter().zip(&services);
         let addresses = addresses.map(|(port, service)| {
             let address = service.url();

@@ -1,6 +1,7 @@
 //! What the tests share: the program as a process, services that answer as told, a client that sees every byte.
 
 pub(crate) mod client;
+pub(crate) mod exporter;
 pub(crate) mod process;
 pub(crate) mod report;
 pub(crate) mod schema;

@@ -1,0 +1,126 @@
+//! Two services set beside each other by the metrics that they export: how fast, how often wrong, at what cost.
+//!
+//! The pages are taken over the same time and given here as texts; this only reads and counts. A quantile of a histogram has the edges
+//! of buckets as its bounds, and the chance of a sample besides, so that a [threshold](threshold) is held, broken, or cannot be told.
+//! What a service does not export is not measured, and never 0.
+
+mod counted;
+mod exposition;
+mod labels;
+mod measured;
+mod names;
+mod pages;
+mod service;
+mod shown;
+mod threshold;
+
+use parity_schemas::metrics::{
+    METRICS_SCHEMA, Measure, Measured, MetricsDocument, MetricsOutcome, MetricsSide,
+};
+
+pub use exposition::PageError;
+pub use names::{Names, Source, SourceError};
+pub use pages::Scrapes;
+use service::Service;
+pub use shown::shown;
+pub use threshold::{Judged, Threshold, ThresholdError};
+
+/// Sets two services beside each other.
+pub fn compared(
+    legacy: &Scrapes,
+    candidate: &Scrapes,
+    thresholds: &[Threshold],
+    judged: Judged,
+) -> MetricsDocument {
+    let services = [legacy, candidate].map(Service::of);
+    let measures: Vec<Measured> = Measure::ALL
+        .iter()
+        .map(|measure| beside(*measure, &services))
+        .collect();
+    let mut thresholds: Vec<_> = thresholds
+        .iter()
+        .map(|threshold| threshold.judge(&measures, judged))
+        .collect();
+    let [legacy, candidate] = services;
+    // What a service did until it was lost is no pass for what it did then.
+    let lost = [("legacy", &legacy), ("candidate", &candidate)]
+        .into_iter()
+        .find(|(_, service)| service.scrapes.lost.is_some());
+    if let Some((name, _)) = lost {
+        for threshold in &mut thresholds {
+            if threshold.outcome == MetricsOutcome::Pass {
+                threshold.outcome = MetricsOutcome::Undecided;
+                threshold.why = format!("{}, but the {name} answers no more", threshold.why);
+            }
+        }
+    }
+    let outcomes = thresholds.iter().map(|threshold| threshold.outcome);
+    // Where nothing is demanded, it is enough that there is something to compare.
+    let is_beside = |measured: &Measured| measured.legacy.is_some() && measured.candidate.is_some();
+    let outcome = match outcomes.max() {
+        Some(outcome) => outcome,
+        None if lost.is_none() && measures.iter().any(is_beside) => MetricsOutcome::Pass,
+        None => MetricsOutcome::Undecided,
+    };
+    MetricsDocument {
+        schema: METRICS_SCHEMA.to_owned(),
+        outcome,
+        interrupted: false,
+        seconds: legacy.seconds().max(candidate.seconds()),
+        legacy: side(&legacy),
+        candidate: side(&candidate),
+        measures,
+        thresholds,
+    }
+}
+
+fn side(service: &Service<'_>) -> MetricsSide {
+    let scrapes = service.scrapes;
+    MetricsSide {
+        target: scrapes.target.clone(),
+        pages: scrapes.read,
+        failed: scrapes.failed,
+        seconds: service.seconds(),
+        restarts: service.restarts,
+        unreadable_lines: scrapes
+            .pages
+            .iter()
+            .map(|scrape| scrape.page.unreadable)
+            .sum(),
+        notes: service.notes.clone(),
+    }
+}
+
+fn beside(measure: Measure, services: &[Service<'_>; 2]) -> Measured {
+    let mut notes = Vec::new();
+    let [legacy, candidate] = [("legacy", &services[0]), ("candidate", &services[1])].map(
+        |(name, service)| match service.measure(measure) {
+            Ok(found) => {
+                notes.extend(found.note.map(|note| format!("{name}: {note}")));
+                Some(found.value)
+            }
+            Err(why) => {
+                notes.push(format!("{name}: {why}"));
+                None
+            }
+        },
+    );
+    let change = legacy
+        .as_ref()
+        .zip(candidate.as_ref())
+        .and_then(|(legacy, candidate)| {
+            let ratio = candidate.value / legacy.value - 1.0;
+            ratio.is_finite().then_some(ratio)
+        });
+    Measured {
+        measure,
+        legacy,
+        candidate,
+        change,
+        notes,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these numbers are exact")]
+mod tests;

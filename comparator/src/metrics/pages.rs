@@ -1,0 +1,160 @@
+//! The pages of one service, taken one after the other in bounded memory.
+//!
+//! When they would take too much, every second one of those between the first and the last goes: counters and their resets are
+//! still seen, only less finely. What could not be read is counted, and that a service answers no more is not forgotten.
+
+use std::collections::BTreeSet;
+
+use super::exposition::{Exposition, PageError};
+use super::labels::Shared;
+use super::names::Names;
+
+/// Bytes of the pages of a service: hundreds of pages of a usual service, or forty of one with 15,000 samples.
+const KEPT_BYTES: usize = 16 << 20;
+/// About what a page takes besides its samples.
+const PAGE_BYTES: usize = 2_048;
+/// About what a sample takes, whose labels are shared.
+const SAMPLE_BYTES: usize = 32;
+
+/// A page and when it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scrape {
+    /// Seconds since the first page was asked for.
+    pub(super) at: f64,
+    /// What it says.
+    pub(super) page: Exposition,
+}
+
+/// The pages of a service.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scrapes {
+    /// Where they come from, for people.
+    pub(super) target: String,
+    /// In the order of time.
+    pub(super) pages: Vec<Scrape>,
+    /// How many were read, also those that are no longer kept.
+    pub(super) read: u64,
+    /// How many could not be read.
+    pub(super) failed: u64,
+    /// Since when none could be read, if the last one could not, and why.
+    pub(super) lost: Option<(f64, String)>,
+    /// Why one failed, if any did.
+    failure: Option<String>,
+    /// When the first page was asked for, in seconds since 1970.
+    pub(super) asked_at: f64,
+    /// Where this service says what.
+    pub(super) names: Names,
+    wanted: BTreeSet<String>,
+    labels: Shared,
+}
+
+impl Scrapes {
+    /// Those that will come from `target`, of which the first is asked for at `asked_at`.
+    pub fn new(target: impl Into<String>, names: Names, asked_at: f64) -> Self {
+        Self {
+            target: target.into(),
+            asked_at,
+            wanted: names.wanted(),
+            names,
+            ..Self::default()
+        }
+    }
+
+    /// Takes a page. One that is none is counted as failed.
+    pub fn take(&mut self, at: f64, text: &str) -> Result<(), PageError> {
+        let wanted = &self.wanted;
+        match Exposition::read(text, &|name| wanted.contains(name), &mut self.labels) {
+            Ok(page) => {
+                self.pages.push(Scrape { at, page });
+                self.read += 1;
+                self.lost = None;
+                self.thin();
+                Ok(())
+            }
+            Err(error) => {
+                self.labels.tidy();
+                self.lose(at, error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Counts a page that did not come.
+    pub fn lose(&mut self, at: f64, why: String) {
+        self.failed += 1;
+        self.failure = Some(why.clone());
+        let since = self.lost.as_ref().map_or(at, |(since, _)| *since);
+        self.lost = Some((since, why));
+    }
+
+    /// How many pages were read.
+    pub fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Where they come from, for people.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Why a page could not be read, the last time that one could not.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    fn thin(&mut self) {
+        while self.bytes() > KEPT_BYTES && self.pages.len() > 2 {
+            let last = self.pages.len() - 1;
+            let mut at = 0;
+            self.pages.retain(|_| {
+                let stays = at % 2 == 0 || at == last;
+                at += 1;
+                stays
+            });
+            self.labels.tidy();
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let of_page = |scrape: &Scrape| PAGE_BYTES + scrape.page.kept() * SAMPLE_BYTES;
+        self.labels.bytes() + self.pages.iter().map(of_page).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these numbers are exact")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_without_end_are_kept_in_bounded_memory_and_the_first_and_the_last_stay() {
+        let mut scrapes = Scrapes::new("a", Names::default(), 0.0);
+        // Each page has other labels than the one before it, of a kilobyte each.
+        for number in 0..200 {
+            let lines = (0..500).map(|line| {
+                let value = format!("{number}-{line}-{}", "x".repeat(1_000));
+                format!("http_requests_total{{user=\"{value}\"}} {number}\n")
+            });
+            let page: String = lines.chain(["process_open_fds 3\n".to_owned()]).collect();
+            scrapes.take(f64::from(number), &page).unwrap();
+            assert!(scrapes.bytes() <= KEPT_BYTES);
+        }
+        assert_eq!(scrapes.read(), 200);
+        assert!(scrapes.pages.len() < 100, "{}", scrapes.pages.len());
+        let ends = [scrapes.pages.first(), scrapes.pages.last()];
+        assert_eq!(ends.map(|page| page.unwrap().at), [0.0, 199.0]);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_counted_and_whether_it_answers_at_the_end_is_known() {
+        let mut scrapes = Scrapes::new("a", Names::default(), 0.0);
+        scrapes.take(0.0, "a 1\n").unwrap();
+        scrapes.take(1.0, "<html>").unwrap_err();
+        assert_eq!((scrapes.read(), scrapes.failed), (1, 1));
+        scrapes.lose(2.0, "gone".to_owned());
+        assert_eq!(scrapes.lost, Some((1.0, "gone".to_owned())));
+        scrapes.take(3.0, "a 1\n").unwrap();
+        assert_eq!((scrapes.read(), scrapes.failed), (2, 2));
+        assert_eq!((scrapes.failure(), &scrapes.lost), (Some("gone"), &None));
+    }
+}

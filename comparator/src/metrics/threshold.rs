@@ -1,0 +1,389 @@
+//! Limits that a user sets: `p99 <= 50ms` of the candidate alone, `p99 <= +10%` beside the legacy.
+
+use std::fmt;
+use std::str::FromStr;
+
+use parity_schemas::metrics::{
+    JudgedThreshold, Measure, Measured, MetricValue, MetricsOutcome, Unit,
+};
+use parity_schemas::spelling;
+
+use super::names::unit_of;
+use super::shown::shown;
+
+/// How thresholds are judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Judged {
+    /// By the bounds: what could be on either side of a threshold is undecided.
+    #[default]
+    ByBounds,
+    /// By the values, as a dashboard shows them.
+    ByValues,
+}
+
+impl Judged {
+    /// The words for them.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [("bounds", Self::ByBounds), ("values", Self::ByValues)];
+}
+
+/// What a candidate may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    text: String,
+    measure: Measure,
+    /// Whether more is worse.
+    is_most: bool,
+    limit: Limit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Limit {
+    /// Of the candidate, in the unit of the measure.
+    Value(f64),
+    /// Of the candidate's by the legacy's.
+    Ratio(f64),
+}
+
+/// Why a threshold cannot be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ThresholdError {
+    /// It has another form.
+    #[error(
+        "`{0}` is no threshold; write a measure, <= or >=, and a limit: `p99 <= 50ms`, or `p99 <= +10%` for a tenth more than the legacy"
+    )]
+    Form(String),
+    /// It is about nothing that is measured.
+    #[error("`{word}` is no measure; {hint}")]
+    Measure {
+        /// The word.
+        word: String,
+        /// What could be meant.
+        hint: String,
+    },
+    /// Its limit has no unit or another one.
+    #[error("`{limit}` is no limit of {measure}; write {example}, or +10% beside the legacy")]
+    Limit {
+        /// The limit.
+        limit: String,
+        /// Of what.
+        measure: Measure,
+        /// How one is written.
+        example: &'static str,
+    },
+}
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let form = || ThresholdError::Form(text.to_owned());
+        let at = text.find(['<', '>']).ok_or_else(form)?;
+        let (word, rest) = text.split_at(at);
+        let is_most = rest.starts_with('<');
+        let limit = rest
+            .get(1..)
+            .and_then(|rest| rest.strip_prefix('='))
+            .ok_or_else(form)?;
+        let (word, limit) = (word.trim(), limit.trim());
+        let measure = Measure::from_str(word).map_err(|_| {
+            let known = || Measure::ALL.iter().map(|measure| measure.as_str());
+            let hint = spelling::nearest(word, known()).map_or_else(
+                || format!("those known are {}", known().collect::<Vec<_>>().join(", ")),
+                |meant| format!("did you mean `{meant}`?"),
+            );
+            ThresholdError::Measure {
+                word: word.to_owned(),
+                hint,
+            }
+        })?;
+        let unknown = || ThresholdError::Limit {
+            limit: limit.to_owned(),
+            measure,
+            example: example(measure.unit()),
+        };
+        Ok(Self {
+            text: text.trim().to_owned(),
+            measure,
+            is_most,
+            limit: read_limit(limit, measure.unit()).ok_or_else(unknown)?,
+        })
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn example(unit: Unit) -> &'static str {
+    match unit {
+        Unit::PerSecond => "500",
+        Unit::Share => "0.1%",
+        Unit::Seconds => "50ms",
+        Unit::Cores => "1.5",
+        Unit::Bytes => "200MiB",
+        Unit::Number => "100",
+    }
+}
+
+fn read_limit(text: &str, unit: Unit) -> Option<Limit> {
+    let number = |text: &str| {
+        let text = text.trim();
+        let is_plain = text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
+        // A number that is too long to be one is infinite.
+        text.parse::<f64>()
+            .ok()
+            .filter(|number| is_plain && number.is_finite())
+    };
+    let relative = text.strip_suffix('%').and_then(|text| {
+        let (sign, text) = match text.strip_prefix('+') {
+            Some(text) => (1.0, text),
+            None => (-1.0, text.strip_prefix('-')?),
+        };
+        Some(1.0 + sign * number(text)? / 100.0)
+    });
+    if let Some(ratio) = relative {
+        return (ratio >= 0.0).then_some(Limit::Ratio(ratio));
+    }
+    let value = match unit {
+        Unit::Share => number(text.strip_suffix('%')?)? / 100.0,
+        Unit::PerSecond | Unit::Cores | Unit::Number => number(text)?,
+        Unit::Seconds | Unit::Bytes => {
+            let at = text.find(|character: char| character.is_alphabetic())?;
+            let (value, word) = text.split_at(at);
+            let is_time = matches!(word, "s" | "ms" | "us" | "µs" | "ns" | "min");
+            let factor = unit_of(word).filter(|_| is_time == (unit == Unit::Seconds))?;
+            number(value)? * factor
+        }
+    };
+    Some(Limit::Value(value))
+}
+
+/// Between which numbers something is.
+#[derive(Clone, Copy)]
+struct Range {
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl Range {
+    fn of(value: &MetricValue, judged: Judged) -> Self {
+        match judged {
+            Judged::ByBounds => Self {
+                low: value.low,
+                high: value.high,
+            },
+            Judged::ByValues => Self {
+                low: Some(value.value),
+                high: Some(value.value),
+            },
+        }
+    }
+
+    /// Of this by another one, where nothing is negative.
+    fn by(self, other: Self) -> Self {
+        let ratio = |one: Option<f64>, other: Option<f64>| match (one?, other?) {
+            // Nothing by nothing is no change.
+            (one, 0.0) => Some(if one == 0.0 { 1.0 } else { f64::INFINITY }),
+            (one, other) => Some(one / other),
+        };
+        Self {
+            low: ratio(self.low, other.high),
+            // By what may be nothing it may be anything.
+            high: ratio(self.high, other.low).filter(|high| high.is_finite()),
+        }
+    }
+}
+
+impl Threshold {
+    pub(super) fn judge(&self, measures: &[Measured], judged: Judged) -> JudgedThreshold {
+        let mut measures = measures.iter();
+        let measured = measures.find(|measured| measured.measure == self.measure);
+        let (outcome, why) = measured.map_or_else(
+            || (MetricsOutcome::Undecided, "it was not measured".to_owned()),
+            |measured| self.outcome(measured, judged),
+        );
+        JudgedThreshold {
+            threshold: self.text.clone(),
+            outcome,
+            why,
+        }
+    }
+
+    fn outcome(&self, measured: &Measured, judged: Judged) -> (MetricsOutcome, String) {
+        let missing = |side: &str| {
+            let mut notes = measured.notes.iter();
+            let why = notes.find(|note| note.starts_with(side));
+            let why = why.map_or_else(|| format!("{side}: not measured"), Clone::clone);
+            (MetricsOutcome::Undecided, why)
+        };
+        let Some(candidate) = &measured.candidate else {
+            return missing("candidate");
+        };
+        let (range, limit) = match self.limit {
+            Limit::Value(limit) => (Range::of(candidate, judged), limit),
+            Limit::Ratio(limit) => {
+                let Some(legacy) = &measured.legacy else {
+                    return missing("legacy");
+                };
+                let range = Range::of(candidate, judged).by(Range::of(legacy, judged));
+                (range, limit)
+            }
+        };
+        let (holds, broken) = if self.is_most {
+            (
+                range.high.is_some_and(|high| high <= limit),
+                range.low.is_some_and(|low| low > limit),
+            )
+        } else {
+            (
+                range.low.is_some_and(|low| low >= limit),
+                range.high.is_some_and(|high| high < limit),
+            )
+        };
+        let told = |value: f64| match self.limit {
+            Limit::Value(_) => shown(value, self.measure.unit()),
+            Limit::Ratio(_) => format!("{:+.1} %", (value - 1.0) * 100.0),
+        };
+        let seen = match (range.low, range.high) {
+            (Some(low), Some(high)) if low.to_bits() == high.to_bits() => {
+                format!("it is {}", told(low))
+            }
+            (Some(low), Some(high)) => format!("it is {} to {}", told(low), told(high)),
+            (Some(low), None) => format!("it is at least {}", told(low)),
+            (None, Some(high)) => format!("it is at most {}", told(high)),
+            (None, None) => "nothing tells how much it is".to_owned(),
+        };
+        match () {
+            () if holds => (MetricsOutcome::Pass, seen),
+            () if broken => (MetricsOutcome::Fail, seen),
+            () => (
+                MetricsOutcome::Undecided,
+                format!("{seen}: more requests or finer buckets would tell"),
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_by_the_unit_of_their_measure() {
+        for (text, expected) in [
+            ("p99 <= 50ms", Limit::Value(0.05)),
+            ("p99<=0.05 s", Limit::Value(0.05)),
+            ("p99 <= +10%", Limit::Ratio(1.1)),
+            ("rss <= -20%", Limit::Ratio(0.8)),
+            ("rss <= 200MiB", Limit::Value(209_715_200.0)),
+            ("errors <= 0.1%", Limit::Value(0.001)),
+            ("errors <= +0%", Limit::Ratio(1.0)),
+            ("rate >= 500", Limit::Value(500.0)),
+            ("cpu <= 1.5", Limit::Value(1.5)),
+        ] {
+            let read: Threshold = text.parse().unwrap();
+            let same = match (read.limit, expected) {
+                (Limit::Value(one), Limit::Value(other))
+                | (Limit::Ratio(one), Limit::Ratio(other)) => (one - other).abs() < 1e-12,
+                _ => false,
+            };
+            assert!(same, "{text}: {read:?}");
+        }
+        for text in [
+            "",
+            "p99",
+            "p99 = 1",
+            "p99 < 50ms",
+            "p99 <= 50",
+            "p99 <= 50MiB",
+            "p99 <= -1ms",
+            "rss <= 50ms",
+            "errors <= 0.1",
+            "rate <= 5/s",
+            "cpu <= NaN",
+            "cpu <= inf",
+            "rss <= -120%",
+            "p99 <= 1e3ms",
+            "pp9 <= 5ms",
+        ] {
+            assert!(text.parse::<Threshold>().is_err(), "{text}");
+        }
+        let error = "p9 <= 5ms".parse::<Threshold>().unwrap_err().to_string();
+        assert!(error.contains("did you mean `p9"), "{error}");
+    }
+
+    fn value(low: Option<f64>, value: f64, high: Option<f64>) -> MetricValue {
+        MetricValue {
+            value,
+            low,
+            high,
+            metric: String::new(),
+            requests: None,
+        }
+    }
+
+    fn judged(
+        text: &str,
+        legacy: Option<MetricValue>,
+        candidate: Option<MetricValue>,
+    ) -> MetricsOutcome {
+        let threshold: Threshold = text.parse().unwrap();
+        let measured = Measured {
+            measure: threshold.measure,
+            legacy,
+            candidate,
+            change: None,
+            notes: Vec::new(),
+        };
+        threshold.judge(&[measured], Judged::ByBounds).outcome
+    }
+
+    #[test]
+    fn a_threshold_holds_is_broken_or_cannot_be_told() {
+        use MetricsOutcome::{Fail, Pass, Undecided};
+        let of = |low, high| Some(value(Some(low), low, Some(high)));
+        for (text, legacy, candidate, expected) in [
+            ("p99 <= 50ms", None, of(0.025, 0.05), Pass),
+            ("p99 <= 40ms", None, of(0.025, 0.05), Undecided),
+            ("p99 <= 20ms", None, of(0.025, 0.05), Fail),
+            (
+                "p99 <= 50ms",
+                None,
+                Some(value(Some(0.025), 0.03, None)),
+                Undecided,
+            ),
+            (
+                "p99 <= 20ms",
+                None,
+                Some(value(Some(0.025), 0.03, None)),
+                Fail,
+            ),
+            (
+                "p99 <= 50ms",
+                None,
+                Some(value(None, 0.03, Some(0.05))),
+                Pass,
+            ),
+            ("rate >= 500", None, of(501.0, 501.0), Pass),
+            ("rate >= 500", None, of(499.0, 499.0), Fail),
+            ("p99 <= +10%", of(0.1, 0.1), of(0.11, 0.11), Pass),
+            ("p99 <= +10%", of(0.1, 0.1), of(0.12, 0.12), Fail),
+            ("p99 <= +10%", of(0.05, 0.1), of(0.05, 0.1), Undecided),
+            ("p99 <= +10%", of(0.05, 0.1), of(0.2, 0.3), Fail),
+            ("p99 <= +10%", of(0.2, 0.3), of(0.05, 0.1), Pass),
+            ("p99 <= +10%", None, of(0.2, 0.3), Undecided),
+            ("p99 <= +10%", of(0.2, 0.3), None, Undecided),
+            // Nothing by nothing.
+            ("errors <= +0%", of(0.0, 0.0), of(0.0, 0.0), Pass),
+            ("errors <= +0%", of(0.0, 0.0), of(0.1, 0.1), Fail),
+            ("p99 <= +10%", of(0.0, 0.1), of(0.0, 0.1), Undecided),
+        ] {
+            assert_eq!(judged(text, legacy, candidate), expected, "{text}");
+        }
+    }
+}
