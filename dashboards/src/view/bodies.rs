@@ -4,6 +4,7 @@
 //! order, which no comparison minds; as they came, both bodies stand below the diff. Bodies of any other form keep their own lines.
 
 use parity_comparator::{Limits, text};
+use parity_schemas::hidden::is_hash_of_body;
 use parity_schemas::record::{RecordedMessage, Sample};
 
 use super::sides::{Ink, Room, Row, arranged, lines_of_json, unified};
@@ -97,7 +98,7 @@ impl BodyDiff {
 
 /// Whether lines of it can be shown: what is no text is recorded as a hash.
 fn is_text(message: &RecordedMessage) -> bool {
-    !message.body.is_empty() && !message.body.starts_with("hmac:")
+    !message.body.is_empty() && !is_hash_of_body(&message.body)
 }
 
 /// One token to a line, if it looks like JSON; its own lines, if not.
