@@ -85,7 +85,7 @@ fn write(store: &StoreConfig, change: &Audit) -> Result<(), String> {
 fn told(change: &Audit, written: &Result<(), String>) {
     match written {
         Ok(()) => {
-            tracing::info!(id = %change.id, action = %change.action, "the line of a change is in the record now")
+            tracing::info!(id = %change.id, action = %change.action, "the line of a change is in the record now");
         }
         Err(why) => tracing::error!(
             id = %change.id,
