@@ -79,7 +79,22 @@ impl Fetching {
     }
 }
 
+/// What is wrong with a certificate that `--ca-file` names and that the port itself shows.
+const OF_LEAF: &str = "CaUsedAsEndEntity";
+
+/// An error and its causes, with what to do about a certificate that cannot work.
 fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = told(error);
+    if text.contains(OF_LEAF) {
+        text.push_str(
+            ": the port shows a certificate of an authority as its own; make one that is none (basicConstraints=CA:FALSE), as \
+             docs/security.md does",
+        );
+    }
+    text
+}
+
+fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,6 +4,7 @@
 //! Commands use it, and an instance starts the pipeline; the pipeline knows nothing of it.
 
 pub(crate) mod admin;
+pub(crate) mod auditing;
 pub(crate) mod descendants;
 pub(crate) mod descriptors;
 pub(crate) mod guard;

@@ -3,7 +3,7 @@
 //!
 //! It is the replay of one request, on a thread and connections of its own, and nothing of it is counted or stored. What the
 //! record hides of the request is never made up: a request that is another one without it is not sent unless somebody accepts
-//! that. The answers leave through the redaction, as every other answer does; values that the settings put into the request are
+//! that, and of one that lacked anything which a service would have got, only what differs again is certain. The answers leave through the redaction, as every other answer does; values that the settings put into the request are
 //! hidden in them besides.
 
 mod echoed;
@@ -13,18 +13,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use parity_comparator::redact::{KeptRequest, RecordContext, Redactor, kept_request};
-use parity_comparator::rerun::differences;
+use parity_comparator::rerun::{Proof, differences};
 use parity_comparator::{AnswerPair, Comparator, Comparison};
 use parity_dashboards::server::RunAgain;
 use parity_dashboards::view::Allowed;
 use parity_mirror::replay::{
-    Cookies, Recorded, Substitutions, ValueFrom, may_change_answer, recorded as request_of,
+    Cookies, Recorded, Substitutions, ValueFrom, is_never_sent, may_change_answer,
+    recorded as request_of,
 };
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
 use parity_schemas::record::Mismatch;
 use parity_schemas::rerun::{
-    HiddenFate, HiddenPart, RERUN_SCHEMA, RerunAnswers, RerunDocument, RerunOutcome, untold,
+    HiddenFate, HiddenPart, RERUN_SCHEMA, RerunAnswers, RerunDocument, RerunOutcome, RerunState,
+    untold,
 };
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Reason, Verdict};
@@ -62,6 +64,7 @@ impl RunAgain for Rerunner {
             id = %mismatch.id,
             unsafe_methods = allowed.unsafe_methods,
             hidden = allowed.hidden,
+            left_out = allowed.left_out,
             "a recorded request is run again"
         );
         run(&settings, mismatch, allowed).map_err(|failed| error::line(&failed))
@@ -75,6 +78,7 @@ pub(crate) fn run(
     allowed: Allowed,
 ) -> Result<RerunDocument> {
     let mut told = Told::begun(mismatch);
+    told.0.accepted_left_out = allowed.left_out;
     let Some(KeptRequest { line, missing }) = kept_request(mismatch) else {
         return Ok(told.undecided(untold::NOT_KEPT));
     };
@@ -107,6 +111,7 @@ pub(crate) fn run(
     let left = substitutions.left_hidden(&recorded);
     let parts = missing.into_iter().map(|(part, why)| {
         let fate = match () {
+            () if is_never_sent(&part) => HiddenFate::NoInfluence,
             () if !left.contains(&*part) => HiddenFate::Set,
             () if may_change_answer(&part) && !allowed.hidden => HiddenFate::NotSent,
             () if part.starts_with("header/") => HiddenFate::LeftOut,
@@ -169,9 +174,10 @@ impl<'a> Told<'a> {
             reason: None,
             sent: false,
             hidden: Vec::new(),
+            accepted_left_out: false,
             then: answers(mismatch),
             now: None,
-            differences: differences(mismatch, None, false),
+            differences: differences(mismatch, None, Proof::Nothing),
         };
         Self(document, mismatch)
     }
@@ -204,11 +210,26 @@ impl<'a> Told<'a> {
         let class = |status: u16| status / 100;
         let is_well = then.legacy_status >= 400 && class(now.legacy_status) == 2;
         let proves = is_well || class(then.legacy_status) == class(now.legacy_status);
-        document.differences = differences(then, Some(now), proves);
+        let is_whole = document.accepted_left_out || document.left_out().next().is_none();
+        let proof = match (proves, is_whole) {
+            (true, true) => Proof::Gone,
+            (true, false) => Proof::Unseen,
+            (false, _) => Proof::Nothing,
+        };
+        document.differences = differences(then, Some(now), proof);
+        // What a rule excuses now was seen again, whatever was left out.
+        let all_seen = !then.findings_cut
+            && document
+                .differences
+                .iter()
+                .all(|one| one.state == RerunState::Excused);
         document.now = Some(answers(now));
         (document.outcome, document.reason) = match verdict {
             Verdict::Mismatch => (RerunOutcome::Differs, None),
-            Verdict::Match if proves => (RerunOutcome::Equal, None),
+            Verdict::Match if proves && (is_whole || all_seen) => (RerunOutcome::Equal, None),
+            Verdict::Match if proves => {
+                (RerunOutcome::Undecided, Some(untold::LEFT_OUT.to_owned()))
+            }
             Verdict::Match => (
                 RerunOutcome::Undecided,
                 Some(untold::LEGACY_REFUSES.to_owned()),

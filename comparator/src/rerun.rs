@@ -10,6 +10,17 @@ use parity_schemas::record::{Mismatch, RecordedFinding};
 use parity_schemas::rerun::{RerunDifference, RerunState, SeenDifference};
 use parity_schemas::verdict::{Kind, Part, Tolerated, Why};
 
+/// What it proves that something does not differ now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// That it is gone.
+    Gone,
+    /// That what was sent does not show it: parts of the request were left out.
+    Unseen,
+    /// Nothing: the answers are of another kind.
+    Nothing,
+}
+
 /// What makes two findings one difference.
 type Key<'a> = (Part, &'a str, Kind);
 
@@ -40,9 +51,9 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What became of each difference: first what differs now. `now` is `None` where there are no two answers; without `proves`, that
-/// something does not differ now proves nothing.
-pub fn differences(then: &Mismatch, now: Option<&Mismatch>, proves: bool) -> Vec<RerunDifference> {
+/// What became of each difference: first what differs now. `now` is `None` where there are no two answers; `proof` says what it
+/// proves that something does not differ now.
+pub fn differences(then: &Mismatch, now: Option<&Mismatch>, proof: Proof) -> Vec<RerunDifference> {
     let before = Seen::of(&then.findings);
     let after = Seen::of(now.map_or(&[], |now| &now.findings));
     let is_complete = now.is_some_and(|now| !now.findings_cut);
@@ -61,7 +72,11 @@ pub fn differences(then: &Mismatch, now: Option<&Mismatch>, proves: bool) -> Vec
         let state = match (&still, why) {
             (Some(_), _) => RerunState::Still,
             (None, Some(_)) => RerunState::Excused,
-            (None, None) if is_told && proves && !is_below => RerunState::Gone,
+            (None, None) if is_told && !is_below => match proof {
+                Proof::Gone => RerunState::Gone,
+                Proof::Unseen => RerunState::Unseen,
+                Proof::Nothing => RerunState::Unknown,
+            },
             (None, None) => RerunState::Unknown,
         };
         all.push(RerunDifference {
@@ -166,9 +181,9 @@ mod tests {
     }
 
     /// `state pattern then now` of each.
-    fn told(then: &Mismatch, now: Option<&Mismatch>, proves: bool) -> Vec<String> {
+    fn told(then: &Mismatch, now: Option<&Mismatch>, proof: Proof) -> Vec<String> {
         let count = |seen: &Option<SeenDifference>| seen.as_ref().map_or(0, |seen| seen.count);
-        let all = differences(then, now, proves);
+        let all = differences(then, now, proof);
         let line = |one: &RerunDifference| {
             let (then, now) = (count(&one.then), count(&one.now));
             format!("{} {} {then} {now}", one.state, one.pattern)
@@ -193,12 +208,21 @@ mod tests {
             "gone  1 0",
             "gone /b 1 0",
         ];
-        assert_eq!(told(&then, Some(&now), true), expected);
+        assert_eq!(told(&then, Some(&now), Proof::Gone), expected);
         // Nothing proves that it is gone.
         let expected = ["unknown  1 0", "unknown /a/*/x 2 0", "unknown /b 1 0"];
-        assert_eq!(told(&then, None, true), expected);
+        assert_eq!(told(&then, None, Proof::Gone), expected);
         let equal = record(&[]);
-        assert_eq!(told(&then, Some(&equal), false), expected);
+        assert_eq!(told(&then, Some(&equal), Proof::Nothing), expected);
+        // What is there is certain; what is not may need what was left out.
+        let expected = [
+            "new /b 0 1",
+            "new /c 0 1",
+            "still /a/*/x 2 1",
+            "unseen  1 0",
+            "unseen /b 1 0",
+        ];
+        assert_eq!(told(&then, Some(&now), Proof::Unseen), expected);
     }
 
     #[test]
@@ -213,9 +237,9 @@ mod tests {
             ..record.clone()
         };
         let expected = ["new /b 0 1", "unknown /a 1 0", "gone  1 0"];
-        assert_eq!(told(&then, Some(&cut(&now)), true), expected);
+        assert_eq!(told(&then, Some(&cut(&now)), Proof::Gone), expected);
         let expected = ["unlisted /b 0 1", "gone  1 0", "gone /a 1 0"];
-        assert_eq!(told(&cut(&then), Some(&now), true), expected);
+        assert_eq!(told(&cut(&then), Some(&now), Proof::Gone), expected);
     }
 
     #[test]
@@ -239,6 +263,6 @@ mod tests {
             "excused /d 1 0",
             "gone /e 1 0",
         ];
-        assert_eq!(told(&then, Some(&now), true), expected);
+        assert_eq!(told(&then, Some(&now), Proof::Gone), expected);
     }
 }

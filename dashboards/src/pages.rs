@@ -278,6 +278,10 @@ fn who(change: &Audit) -> String {
             };
             format!("{user}{source}, {token}")
         }
+        AuditSource::Command => match change.user.as_str() {
+            "" => source.to_owned(),
+            user => format!("{user}, {source}"),
+        },
         AuditSource::Signal | AuditSource::Clock => source.to_owned(),
     };
     if !change.address.is_empty() {

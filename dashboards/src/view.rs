@@ -68,7 +68,7 @@ pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,
 };
-pub use rerun::Allowed;
+pub use rerun::{Allowed, audited};
 pub(crate) use rerun::{Change, RerunView};
 pub use settled::settled;
 pub(crate) use settled::settled_with_news;

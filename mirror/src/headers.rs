@@ -41,6 +41,16 @@ static HOP_BY_HOP: [HeaderName; 8] = [
     UPGRADE,
 ];
 
+/// Whether no service gets a field of this name as a client sent it: it is of one connection, or is made anew for each. `TE` is sent
+/// on in part.
+pub(crate) fn is_made_anew(name: &str) -> bool {
+    let mut anew = HOP_BY_HOP.iter().filter(|known| **known != TE);
+    anew.any(|known| name.eq_ignore_ascii_case(known.as_str()))
+        || [EXPECT, CONTENT_LENGTH]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known.as_str()))
+}
+
 /// Removes hop-by-hop headers.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     // One pass over the names is cheaper than eight look-ups, and mostly finds one or none.

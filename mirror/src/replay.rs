@@ -15,5 +15,5 @@ pub use source::{
 pub(crate) use substitution::Substituting;
 pub use substitution::{
     Cookies, CookiesError, Decode, Hidden, Part, PartError, RuleUsed, Substituted, Substitution,
-    Substitutions, ValueFrom, is_needed, may_change_answer,
+    Substitutions, ValueFrom, is_needed, is_never_sent, may_change_answer,
 };

@@ -1,4 +1,5 @@
-//! Who changed what: a line for each change of a running process, and for each that a process tried and did not make.
+//! Who changed what: a line for each change of a running process, for each that a process tried and did not make, and for each that
+//! somebody asked for who may not.
 //!
 //! A mirror sends it with its other records, so it comes to every store in the same way. It is for people who ask afterwards;
 //! no decision rests on it, and no change waits for it.
@@ -56,6 +57,8 @@ vocabulary! {
         AdminPort = "admin_port" => "by the admin port",
         /// By a signal.
         Signal = "signal" => "by a signal",
+        /// By a command of this program.
+        Command = "command" => "by a command",
         /// By nobody: the time had come.
         Clock = "clock" => "by the clock",
     }
@@ -79,9 +82,9 @@ pub struct Audit {
     pub outcome: AuditOutcome,
     /// By which way it was asked for.
     pub source: AuditSource,
-    /// Which token was shown: `change`, or nothing where none is demanded.
+    /// Which token was shown: `change`, `look`, or nothing where none is demanded or none of them was shown.
     pub token: String,
-    /// The name that was given with the token, which proves nothing; empty without one.
+    /// The name that was given with the token, or of who ran the command, which proves nothing; empty without one.
     pub user: String,
     /// From where it was asked for: an address and port; empty unless by the admin port.
     pub address: String,

@@ -29,6 +29,7 @@ pub mod field_share;
 pub mod fields;
 pub mod framing;
 pub mod graphql;
+pub mod hidden;
 pub mod histogram;
 pub mod history;
 pub mod id;

@@ -25,6 +25,8 @@ pub mod untold {
     pub const NOT_SENDABLE: &str = "not_sendable";
     /// The legacy refuses now what it answered then, so that both agree says nothing of what differed.
     pub const LEGACY_REFUSES: &str = "legacy_refuses";
+    /// What differed was not shown again, but the request lacked parts that a fault may depend on.
+    pub const LEFT_OUT: &str = "left_out";
     /// The answers did not come in time.
     pub const TIMEOUT: &str = "timeout";
 }
@@ -52,6 +54,8 @@ vocabulary! {
         Still = "still" => "differed then and differs still",
         /// Nobody knows.
         Unknown = "unknown" => "differed then; whether it still does cannot be told",
+        /// It was not shown again, by a request that lacked something.
+        Unseen = "unseen" => "differed then and was not shown again, but parts of the request were left out",
         /// A rule that is in force now excuses it.
         Excused = "excused" => "differs still, and counts as equal now",
         /// It is there no longer.
@@ -74,9 +78,11 @@ vocabulary! {
 vocabulary! {
     /// What was sent in the place of a part.
     HiddenFate as "fate of a hidden part" {
-        /// The settings, or a `[[substitute]]`, have a value for it.
-        Set = "set" => "a value of the settings was sent",
-        /// A header field without which the request is the same, or one that somebody accepts to leave out.
+        /// The settings, or a `[[substitute]]`, have a value for it, or remove it for both services.
+        Set = "set" => "sent as the settings have it for each request",
+        /// No service gets it from a client, so nothing can depend on it.
+        NoInfluence = "no_influence" => "no service gets it from a client",
+        /// A header field that the record does not have, so nobody knows what depends on it.
         LeftOut = "left_out" => "left out",
         /// Somebody accepted it.
         AsHash = "as_hash" => "sent as its hash",
@@ -103,18 +109,30 @@ pub struct RerunDocument {
     /// What the exit code says.
     pub outcome: RerunOutcome,
     /// Why nothing can be told, or why the candidate has no answer: `not_kept`, `hidden`, `not_sendable`, `legacy_refuses`,
-    /// `timeout`, or a reason of `not_compared` in reports, such as `unsafe_method`.
+    /// `left_out`, `timeout`, or a reason of `not_compared` in reports, such as `unsafe_method`.
     pub reason: Option<String>,
     /// Whether the services were asked.
     pub sent: bool,
     /// What the record hides or lacks of the request.
     pub hidden: Vec<HiddenPart>,
+    /// Somebody accepts that what was sent stands for the request, whatever was left out of it: only then can it be `equal` without
+    /// those parts.
+    pub accepted_left_out: bool,
     /// The answers of then.
     pub then: RerunAnswers,
     /// The answers of now; null if there are not both.
     pub now: Option<RerunAnswers>,
     /// What differed then or differs now, by place and kind: first what differs now.
     pub differences: Vec<RerunDifference>,
+}
+
+impl RerunDocument {
+    /// The parts that were left out or stand as a hash in what was sent: a fault may depend on each.
+    pub fn left_out(&self) -> impl Iterator<Item = &HiddenPart> {
+        let is_left =
+            |part: &&HiddenPart| matches!(part.fate, HiddenFate::LeftOut | HiddenFate::AsHash);
+        self.hidden.iter().filter(is_left)
+    }
 }
 
 /// A part of the request that the record hides or lacks.

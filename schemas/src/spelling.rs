@@ -17,6 +17,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 pub fn hint(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
+        None if known.is_empty() => "none is taken here".to_owned(),
         None => format!("use one of {}", known.join(", ")),
     }
 }
@@ -32,6 +33,7 @@ mod tests {
         assert_eq!(hint("unorder", &known), "did you mean `unordered`?");
         for word in ["zzz", "", "7"] {
             assert_eq!(hint(word, &known), "use one of ignore, unordered, mask");
+            assert_eq!(hint(word, &[]), "none is taken here");
         }
     }
 }

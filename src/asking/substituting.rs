@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
+use http::header::HOST;
 use parity_comparator::decode;
 use parity_comparator::redact::RedactConfig;
 use parity_mirror::replay::{Cookies, Part, Substituted, Substitutions};
@@ -35,7 +36,13 @@ pub(crate) fn substitutions(
             &settings.mirror.policy.legacy,
             &settings.mirror.policy.candidate,
         ]
-        .map(|service| service.set.iter().map(|(name, _)| name.clone()).collect()),
+        .map(|service| {
+            let set = service.set.iter().map(|(name, _)| name.clone());
+            let host = service.host.iter().map(|_| HOST);
+            set.chain(host)
+                .chain(service.remove.iter().cloned())
+                .collect()
+        }),
         decode: decoded,
     })
 }

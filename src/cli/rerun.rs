@@ -39,4 +39,7 @@ pub(crate) struct AgainArgs {
     /// Send the request also without what the record hides and it needs.
     #[arg(long)]
     pub(crate) accept_hidden: bool,
+    /// Take what was sent for the whole request, whatever was left out of it: what is not shown again then counts as gone.
+    #[arg(long)]
+    pub(crate) accept_left_out: bool,
 }

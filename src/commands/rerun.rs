@@ -3,14 +3,18 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use parity_dashboards::server::audit::{self, Auditor as _};
 use parity_dashboards::terminal::{self, Layout};
 use parity_dashboards::view::{self, Allowed};
-use parity_schemas::rerun::RerunOutcome;
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource, MAX_DETAIL};
+use parity_schemas::rerun::{RerunDocument, RerunOutcome};
+use parity_schemas::visible::visible_up_to;
 use uuid::Uuid;
 
 use crate::cli::{OutputFormat, RerunArgs};
-use crate::config::{Layers, MirrorSettings};
+use crate::config::{Layers, MirrorSettings, host_name};
 use crate::error;
+use crate::process::auditing::StoreAuditor;
 use crate::rerun;
 
 /// Runs it.
@@ -37,8 +41,11 @@ pub(crate) fn run(args: &RerunArgs) -> Result<ExitCode> {
     let allowed = Allowed {
         unsafe_methods: args.sending.allow_unsafe,
         hidden: args.sending.accept_hidden,
+        left_out: args.sending.accept_left_out,
     };
-    let document = rerun::run(&settings, &mismatch, allowed)?;
+    let ran = rerun::run(&settings, &mismatch, allowed);
+    leave_line(&settings, id, ran.as_ref());
+    let document = ran?;
     match args.output {
         OutputFormat::Json => terminal::print_json(&document)?,
         OutputFormat::Text => {
@@ -55,6 +62,36 @@ pub(crate) fn run(args: &RerunArgs) -> Result<ExitCode> {
         RerunOutcome::Undecided => ExitCode::from(error::UNDECIDED),
     })
 }
+
+/// Leaves the line that the same by the admin port leaves: both services were asked. Whoever cannot write to the store may ask all the
+/// same, and is told.
+fn leave_line(settings: &MirrorSettings, id: Uuid, ran: Result<&RerunDocument, &anyhow::Error>) {
+    let (outcome, detail) = match ran {
+        Ok(document) => view::audited(document),
+        Err(failed) => (AuditOutcome::Failed, error::line(failed)),
+    };
+    let line = Audit {
+        migration: settings.identity.migration.clone(),
+        outcome,
+        subject: id.to_string(),
+        detail: visible_up_to(&detail, MAX_DETAIL),
+        user: std::env::var("USER")
+            .map_or_else(|_| String::new(), |user| visible_up_to(&user, MAX_USER)),
+        ..audit::line(AuditAction::Rerun, AuditSource::Command)
+    };
+    let instance = format!("command on {}", host_name());
+    let kept = StoreAuditor::start(settings.store.clone(), instance)
+        .map_err(|failed| error::line(&failed))
+        .and_then(|auditor| auditor.keep(&mut line.clone()));
+    if let Err(why) = kept {
+        terminal::note(&format!(
+            "warning: the record has no line of this request ({why})"
+        ));
+    }
+}
+
+/// Characters of the name of a user that are kept.
+const MAX_USER: usize = 64;
 
 /// The settings of a mirror that serves nobody. A rule that has expired no longer applies, as in the mirror.
 fn settings(args: &RerunArgs) -> Result<MirrorSettings> {

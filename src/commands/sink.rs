@@ -13,7 +13,8 @@ use prometheus_client::registry::Registry;
 
 use crate::cli::SinkArgs;
 use crate::config::{Layers, host_name};
-use crate::process::admin::{AdminPort, StoreAuditor, bind_admin, register_build_info};
+use crate::process::admin::{AdminPort, bind_admin, register_build_info};
+use crate::process::auditing::StoreAuditor;
 use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
@@ -34,10 +35,10 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
         listener,
         settings.admin.tls,
         Site {
-            auditor: Arc::new(StoreAuditor {
-                store: settings.clickhouse.clone(),
-                instance: format!("sink on {}", host_name()),
-            }),
+            auditor: Arc::new(StoreAuditor::start(
+                settings.clickhouse.clone(),
+                format!("sink on {}", host_name()),
+            )?),
             store: settings.clickhouse.clone(),
             migration: settings.migration,
             process: Process::Sink(Arc::new(move || status(&health.health()))),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use parity_dashboards::terminal;
+use tokio::signal::unix;
 
 use crate::cli::TopArgs;
 use crate::process::signals::{Hangup, Signal, Signals};
@@ -27,13 +28,21 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut signals = Signals::listen(Hangup::Ends)?;
+    let mut quit = {
+        // By default it ends the process at once, and the terminal would stay as the screen needs it.
+        let _entered = signals.runtime().enter();
+        unix::signal(unix::SignalKind::quit()).context("cannot listen to SIGQUIT")?
+    };
     let choice = anstream::AutoStream::choice(&std::io::stdout());
     let colors = choice != anstream::ColorChoice::Never;
     let (window, ended) = live(source, args.interval, colors)?;
     signals.wait(
         async {
-            // An error means that the window is gone, which ends it, too.
-            let _ended = ended.await;
+            tokio::select! {
+                // An error means that the window is gone, which ends it, too.
+                _ended = ended => {}
+                _ = quit.recv() => {}
+            }
         },
         |signal| signal == Signal::End,
     );

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
             (settings.known, settings.dated),
             (admin.access, admin.links),
             reruns,
-        ),
+        )?,
         server::CONNECTIONS,
     )?;
     terminal::note(&format!("serving {} · Ctrl-C ends", port.url()));

@@ -7,19 +7,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::links::Links;
-use parity_dashboards::server::audit::Auditor;
 use parity_dashboards::server::{self, Access, Process, Reruns, Site, TlsAcceptor};
-use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::terms::RuleText;
-use parity_sink::{StoreConfig, record_change};
+use parity_sink::StoreConfig;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
 use crate::config::{AdminSettings, host_name};
-use crate::error;
+use crate::process::auditing::StoreAuditor;
 
 /// Binds the admin port.
 pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
@@ -137,21 +135,6 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
     registry.register("parity_build_info", "Version of the running program", info);
 }
 
-/// Writes the lines of changes of a process that has no writer of its own into its store.
-pub(crate) struct StoreAuditor {
-    /// Where to.
-    pub(crate) store: StoreConfig,
-    /// The process.
-    pub(crate) instance: String,
-}
-
-impl Auditor for StoreAuditor {
-    fn keep(&self, change: &mut Audit) -> Result<(), String> {
-        change.instance.clone_from(&self.instance);
-        record_change(&self.store, change).map_err(|error| error::line(&error.into()))
-    }
-}
-
 /// Warns of a port that others reach and that is not encrypted, at the start and when a reload takes the certificate away.
 fn warn_of_clear(is_encrypted: bool, address: SocketAddr) {
     if !is_encrypted && !address.ip().is_loopback() {
@@ -169,14 +152,14 @@ pub(crate) fn reading_site(
     (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
     (access, links): (Access, Links),
     reruns: Option<Reruns>,
-) -> Site {
+) -> Result<Site> {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
-    Site {
-        auditor: Arc::new(StoreAuditor {
-            store: store.clone(),
-            instance: format!("ui on {}", host_name()),
-        }),
+    Ok(Site {
+        auditor: Arc::new(StoreAuditor::start(
+            store.clone(),
+            format!("ui on {}", host_name()),
+        )?),
         store,
         migration,
         process: Process::Reader,
@@ -186,5 +169,5 @@ pub(crate) fn reading_site(
         known: Arc::new(move || Arc::clone(&known)),
         dated,
         links,
-    }
+    })
 }

@@ -273,6 +273,22 @@ fn a_stored_body_is_a_file_and_says_if_it_is_cut() {
             format!("/mismatches/{}/bodies/legacy", uuid::Uuid::nil()),
             "no mismatch",
         ),
+        (
+            format!("/mismatches/{id}/bodies/legacy?x=1"),
+            "there is no parameter `x`; none is taken here",
+        ),
+        (
+            format!("/decisions/{}/export?x=1", uuid::Uuid::nil()),
+            "there is no parameter `x`; none is taken here",
+        ),
+        (
+            format!("/mismatches/{id}?group=nonsense"),
+            "`nonsense` is no fingerprint",
+        ),
+        (
+            format!("/mismatches/{id}?group=0123456789ABCDEF"),
+            "is no fingerprint",
+        ),
     ] {
         let answer = mirror.ask(&path);
         assert!(

@@ -145,12 +145,16 @@ fn what_is_gone_still_there_or_new_is_told_apart() {
     stage
         .candidate
         .answers(Answer::json(r#"{"a":1,"b":3,"c":9}"#));
+    // What is there is certain; what is not may need what the record does not have.
     let document = stage.document(&id, &[]);
+    assert_eq!(states(&document), ["new /c", "still /b", "unseen /a"]);
+    let accepted = &["--accept-left-out"][..];
+    let document = stage.document(&id, accepted);
     assert_eq!(states(&document), ["new /c", "still /b", "gone /a"]);
     let still = &document["differences"][1];
     assert_eq!(still["then"]["example"]["candidate"], "2");
     assert_eq!(still["now"]["example"]["candidate"], "3");
-    let text = stage.rerun(&id, &[]);
+    let text = stage.rerun(&id, accepted);
     assert_eq!(text.code, 1, "{}", text.stderr);
     for line in [
         "GET /items/1",
@@ -169,9 +173,10 @@ fn what_is_gone_still_there_or_new_is_told_apart() {
     stage
         .candidate
         .answers(Answer::json(r#"{"a":1,"b":1,"c":1}"#));
-    let document = stage.document(&id, &[]);
+    let document = stage.document(&id, accepted);
     assert_eq!(states(&document), ["gone /a", "gone /b"]);
     assert_eq!(document["reason"], Value::Null);
+    assert_eq!(document["accepted_left_out"], true);
     assert_eq!(document["now"]["legacy"]["body"], r#"{"a":1,"b":1,"c":1}"#);
     assert_eq!(
         stage
@@ -180,8 +185,141 @@ fn what_is_gone_still_there_or_new_is_told_apart() {
         Some("1".to_owned())
     );
     // Each of both was asked once each time, and nothing was counted.
-    assert_eq!([stage.legacy.seen(), stage.candidate.seen()], [6, 6]);
+    assert_eq!([stage.legacy.seen(), stage.candidate.seen()], [7, 7]);
     assert_eq!(stage.place.report().count("received"), 1);
+}
+
+/// A candidate whose fault depends on one header of the client.
+fn of_client(name: &'static str, value: &'static str) -> Service {
+    Service::start(move |request| {
+        let is_it = request.header(name) == Some(value);
+        Answer::json(if is_it { r#"{"a":2}"# } else { r#"{"a":1}"# })
+    })
+}
+
+#[test]
+fn a_fault_of_one_client_is_not_gone_because_its_header_was_left_out() {
+    for (name, value) in [
+        ("user-agent", "okhttp/3.12"),
+        ("x-region", "north"),
+        ("host", "tenant-b.example"),
+    ] {
+        let place = Place::new();
+        let (legacy, candidate) = (Service::json(r#"{"a":1}"#), of_client(name, value));
+        let services = [legacy.url(), candidate.url()];
+        let mirror = place.mirror(&services[0], &services[1], &[]);
+        let headers = [(name, value), ("connection", "close")];
+        client::send(mirror.address, "GET", "/items/1", &headers, b"");
+        mirror.settled(1);
+        let found = wait_for("the mismatch", || {
+            let page = mirror.ask("/api/v1/mismatches").json();
+            page["mismatches"].get(0).cloned()
+        });
+        let id = found["id"].as_str().expect("an id").to_owned();
+        let answer = client::send(
+            mirror.admin,
+            "POST",
+            &format!("/api/v1/mismatches/{id}/rerun"),
+            &[],
+            b"",
+        );
+        let document = answer.json();
+        assert_eq!(
+            (&document["outcome"], &document["reason"]),
+            (&json!("undecided"), &json!("left_out")),
+            "{name}: {document}"
+        );
+        assert_eq!(states(&document), ["unseen /a"], "{name}");
+        let line = wait_for("the line", || {
+            let page = mirror.ask("/api/v1/audit").json();
+            page["changes"].get(0).cloned()
+        });
+        let detail = line["detail"].as_str().expect("a text");
+        assert!(
+            detail.starts_with("GET /items/{id}: undecided (left_out); left out: ")
+                && detail.contains(&format!("header/{name}")),
+            "{detail}"
+        );
+        mirror.stop();
+        let rerun = |more: &[&str]| {
+            let flags = ["--legacy", &services[0], "--candidate", &services[1]];
+            place.run(&[&["rerun", &*id], &flags[..], more].concat())
+        };
+        let ended = rerun(&[]);
+        assert_eq!(ended.code, 3, "{name}: {}", ended.stdout);
+        for told in [
+            "undecided: not shown again, but ",
+            &format!("header/{name}"),
+            "--accept-left-out",
+            "set_headers",
+            "whether one client is special",
+        ] {
+            assert!(ended.stdout.contains(told), "{told}: {}", ended.stdout);
+        }
+        // Somebody answers for it.
+        let ended = rerun(&["--accept-left-out"]);
+        assert_eq!(ended.code, 0, "{name}: {}", ended.stdout);
+        // With what was left out, it is there: that is certain, whatever else is left out.
+        place.write(
+            "parity.toml",
+            match name {
+                "host" => {
+                    format!("[legacy]\nhost = \"{value}\"\n[candidate]\nhost = \"{value}\"\n")
+                }
+                _ => format!(
+                    "[legacy]\nset_headers = [\"{name}: {value}\"]\n[candidate]\nset_headers = [\"{name}: {value}\"]\n"
+                ),
+            },
+        );
+        let ended = rerun(&[]);
+        assert_eq!(ended.code, 1, "{name}: {} {}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains("1 still"), "{name}: {}", ended.stdout);
+        place.write("parity.toml", "");
+    }
+}
+
+#[test]
+fn a_request_of_which_nothing_was_left_out_is_equal() {
+    let place = Place::new();
+    // The settings decide the host for both, and nobody gets what is of one connection.
+    place.write(
+        "parity.toml",
+        "[redact]\nkeep_headers = [\"user-agent\", \"accept-encoding\"]\n[legacy]\nhost = \"a.example\"\nremove_headers = [\"x-b\"]\n\
+         [candidate]\nhost = \"b.example\"\nremove_headers = [\"x-b\"]\n",
+    );
+    let stage = Stage {
+        place,
+        legacy: Changing::new(r#"{"a":1}"#),
+        candidate: Changing::new(r#"{"a":2}"#),
+    };
+    let headers = [
+        ("user-agent", "okhttp/3.12"),
+        ("keep-alive", "timeout=5"),
+        ("x-b", "removed"),
+    ];
+    let id = stage.recorded(("GET", "/items/1", &headers, b""));
+    stage.candidate.answers(Answer::json(r#"{"a":1}"#));
+    let document = stage.document(&id, &[]);
+    assert_eq!(document["outcome"], "equal", "{document}");
+    assert_eq!(states(&document), ["gone /a"]);
+    let agent = |request: &Request| request.header("user-agent").map(str::to_owned);
+    assert_eq!(stage.candidate.last(agent).as_deref(), Some("okhttp/3.12"));
+    // A command leaves the line that a page leaves.
+    let ui = stage.place.ui();
+    let page = ui.ask("/api/v1/audit").json();
+    let line = &page["changes"][0];
+    assert_eq!(
+        [
+            &line["action"],
+            &line["source"],
+            &line["outcome"],
+            &line["subject"],
+            &line["detail"]
+        ],
+        ["rerun", "command", "done", &*id, "GET /items/{id}: equal"],
+        "{page}"
+    );
+    ui.stop();
 }
 
 #[test]

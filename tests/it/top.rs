@@ -178,7 +178,7 @@ fn a_mirror_that_dies_is_told_and_a_signal_ends_it() {
     let services = services();
     let mirror = mirror(&place, &services);
     let arguments = format!("--admin http://{} --interval 200ms", mirror.admin);
-    for signal in ["TERM", "INT", "HUP"] {
+    for signal in ["TERM", "INT", "HUP", "QUIT"] {
         let top = Terminal::top(&place, (20, 100), &arguments, &[("NO_COLOR", "1")]);
         top.sees("FAIL 20 of 20");
         top.signal(signal);

@@ -8,6 +8,7 @@
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use parity_schemas::fields::FieldLines;
+use parity_schemas::hidden::is_hash_of_body;
 use parity_schemas::record::{Mismatch, RecordedMessage};
 use parity_schemas::recording::{EXCHANGE_SCHEMA, RecordedBody, RecordedExchange};
 use parity_schemas::rerun::HiddenWhy;
@@ -126,7 +127,7 @@ fn body(request: &RecordedMessage) -> Body {
         };
     }
     // All of it, or of a text that is not parsed a part of it.
-    if text.starts_with(HASH) {
+    if is_hash_of_body(text) {
         return Body::Missing(HiddenWhy::Redacted);
     }
     let fields = declared(request);

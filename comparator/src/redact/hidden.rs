@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 
+pub(super) use parity_schemas::hidden::HASH;
 use parity_schemas::verdict::{Digest, Excerpt};
 
 use super::Redactor;
 
-/// What stands in the place of a hidden value begins so.
-pub(super) const HASH: &str = "hmac:";
 /// Bytes of the hash that are recorded: with 128 bits, no two values of a service share a hash.
 const HASH_BYTES: usize = 16;
 

@@ -26,6 +26,7 @@ pub(crate) fn page(
     let again = Allowed {
         unsafe_methods: allowed.unsafe_methods || view.is_unsafe(),
         hidden: allowed.hidden || view.is_kept_back(),
+        left_out: allowed.left_out || view.is_open(),
     };
     RerunPage {
         view,
@@ -37,8 +38,8 @@ pub(crate) fn page(
 
 fn address(document: &RerunDocument, allowed: Allowed) -> String {
     format!(
-        "/mismatches/{}/rerun?allow_unsafe={}&accept_hidden={}",
-        document.mismatch, allowed.unsafe_methods, allowed.hidden
+        "/mismatches/{}/rerun?allow_unsafe={}&accept_hidden={}&accept_left_out={}",
+        document.mismatch, allowed.unsafe_methods, allowed.hidden, allowed.left_out
     )
 }
 

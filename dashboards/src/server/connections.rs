@@ -3,10 +3,14 @@
 //! They share file descriptors with the clients of a proxy, and anybody who reaches the port can open them before a
 //! token is checked. So their number is limited; further ones wait in the system's backlog, where they cost nothing. A
 //! request head must arrive in time, and every connection is closed after a while, so that those that wait get a turn.
+//!
+//! The backlog knows no addresses: behind many silent connections from one, a probe from another would wait. So one address never
+//! has all places. What comes from it beyond its share is taken out of the backlog and waits here; beyond a limit of that, it is closed.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +43,12 @@ const LIFE: Duration = Duration::from_mins(1);
 /// Time that a current request has after that: a report of a large store takes seconds, and may be read over a slow
 /// network.
 const LAST: Duration = Duration::from_mins(1);
+/// One of so many places is for other addresses than the one that has all the rest.
+const FOR_OTHERS: usize = 4;
+/// Time that a connection waits for a place of its address. A browser gives up about then.
+const WAIT: Duration = Duration::from_secs(10);
+/// Bits of an address of IPv6 that a provider gives to one customer.
+const ONE_CUSTOMER: u32 = 64;
 /// Pause after a failed accept. Without it, a lack of file descriptors would make the loop spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -51,6 +61,7 @@ pub(super) async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let places = Arc::new(Semaphore::new(connections.max(1)));
+    let mut shares = Shares::of(connections.max(1));
     let (end, ending) = watch::channel(false);
     let mut serving = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -61,11 +72,24 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok(Some((stream, peer, place))) => {
+                let Some(turn) = shares.turn(peer, place, &places) else {
+                    tracing::debug!(%peer, "too many connections from one address wait for the admin port");
+                    continue;
+                };
                 let (router, ending) = (router.clone(), ending.clone());
                 let tls = tls.borrow().clone();
-                let is_full = places.available_permits() < connections / 2;
-                let head = if is_full { HEAD_WHERE_FULL } else { HEAD };
+                let places = Arc::clone(&places);
                 serving.spawn(async move {
+                    let mut over = ending.clone();
+                    let held = tokio::select! {
+                        held = turn.come() => held,
+                        _ended = over.wait_for(|ending| *ending) => None,
+                    };
+                    let Some(held) = held else {
+                        return;
+                    };
+                    let is_full = places.available_permits() < connections / 2;
+                    let head = if is_full { HEAD_WHERE_FULL } else { HEAD };
                     match tls {
                         None => one(stream, (router, peer), head, ending).await,
                         // Who speaks no TLS gets no answer, and no place for longer than a head may take.
@@ -77,7 +101,7 @@ pub(super) async fn serve(
                             Err(_) => {}
                         },
                     }
-                    drop(place);
+                    drop(held);
                 });
             }
             Ok(None) => break,
@@ -103,6 +127,104 @@ async fn next(
     };
     let (stream, peer) = listener.accept().await?;
     Ok(Some((stream, peer, place)))
+}
+
+/// The places of each address.
+struct Shares {
+    of_one: usize,
+    by_address: HashMap<IpAddr, Arc<Semaphore>>,
+    /// For connections that wait for a place of their address.
+    waiting: Arc<Semaphore>,
+}
+
+/// The place of a connection, or what it waits for.
+enum Turn {
+    Now(Held),
+    Waits {
+        share: Arc<Semaphore>,
+        places: Arc<Semaphore>,
+        _waiting: OwnedSemaphorePermit,
+    },
+}
+
+/// A place among all, and one of its address.
+struct Held {
+    _all: OwnedSemaphorePermit,
+    _own: OwnedSemaphorePermit,
+}
+
+impl Shares {
+    fn of(connections: usize) -> Self {
+        Self {
+            of_one: (connections - connections / FOR_OTHERS).max(1),
+            by_address: HashMap::new(),
+            waiting: Arc::new(Semaphore::new(connections)),
+        }
+    }
+
+    /// For a connection that has a place among all; `None` if so many wait already that it is closed.
+    fn turn(
+        &mut self,
+        peer: SocketAddr,
+        all: OwnedSemaphorePermit,
+        places: &Arc<Semaphore>,
+    ) -> Option<Turn> {
+        // Of addresses without a connection nothing is kept, so there are never more than connections.
+        self.by_address
+            .retain(|_, share| Arc::strong_count(share) > 1);
+        let share = self
+            .by_address
+            .entry(customer(peer.ip()))
+            .or_insert_with(|| Arc::new(Semaphore::new(self.of_one)));
+        if let Ok(own) = Arc::clone(share).try_acquire_owned() {
+            return Some(Turn::Now(Held {
+                _all: all,
+                _own: own,
+            }));
+        }
+        drop(all);
+        let waiting = Arc::clone(&self.waiting).try_acquire_owned().ok()?;
+        Some(Turn::Waits {
+            share: Arc::clone(share),
+            places: Arc::clone(places),
+            _waiting: waiting,
+        })
+    }
+}
+
+impl Turn {
+    /// Waits for the place; `None` if it does not come in time.
+    async fn come(self) -> Option<Held> {
+        match self {
+            Self::Now(held) => Some(held),
+            Self::Waits {
+                share,
+                places,
+                _waiting,
+            } => {
+                let both = async {
+                    let own = share.acquire_owned().await.ok()?;
+                    let all = places.acquire_owned().await.ok()?;
+                    Some(Held {
+                        _all: all,
+                        _own: own,
+                    })
+                };
+                tokio::time::timeout(WAIT, both).await.ok().flatten()
+            }
+        }
+    }
+}
+
+/// What counts as one address.
+fn customer(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = u128::from(address) & (u128::MAX << (u128::BITS - ONE_CUSTOMER));
+            Ipv6Addr::from(network).into()
+        }
+        address @ IpAddr::V4(_) => address,
+    }
 }
 
 async fn one(
@@ -138,4 +260,72 @@ async fn one(
 async fn over(ending: &mut watch::Receiver<bool>) {
     // An error means that the sender was dropped, which also ends the port.
     let _either = tokio::time::timeout(LIFE, ending.wait_for(|ending| *ending)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpSocket;
+
+    use super::*;
+
+    async fn connect(from: &str, to: SocketAddr) -> TcpStream {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        let from = format!("{from}:0").parse().expect("an address");
+        socket.bind(from).expect("all of 127/8 is ours");
+        socket.connect(to).await.expect("it listens")
+    }
+
+    /// What a probe gets, if it does within the time that a strict one waits.
+    async fn probe(from: &str, to: SocketAddr) -> Option<String> {
+        let asked = async {
+            let mut stream = connect(from, to).await;
+            let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+            stream.write_all(request).await.ok()?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.ok()?;
+            answer.lines().next().map(str::to_owned)
+        };
+        let within = HEAD_WHERE_FULL / 2;
+        tokio::time::timeout(within, asked).await.ok().flatten()
+    }
+
+    #[tokio::test]
+    async fn silent_connections_of_one_address_leave_places_for_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let (_certificates, tls) = watch::channel(None);
+        let router = Router::new().route("/healthz", get(|| async { "ok" }));
+        let (stop, mut stopped) = watch::channel(false);
+        let ended = async move {
+            drop(stopped.wait_for(|stop| *stop).await);
+        };
+        let served = tokio::spawn(serve(listener, tls, router, CONNECTIONS, ended));
+        let mut silent = Vec::new();
+        for _ in 0..150 {
+            silent.push(connect("127.0.0.2", address).await);
+        }
+        for _ in 0..5 {
+            let answer = probe("127.0.0.3", address).await;
+            assert_eq!(answer.as_deref(), Some("HTTP/1.1 200 OK"));
+        }
+        // The address itself is served again as its silent connections end.
+        let own = tokio::time::timeout(WAIT, async {
+            while probe("127.0.0.2", address).await.is_none() {}
+        });
+        own.await.expect("a turn");
+        stop.send_replace(true);
+        drop(silent);
+        served.await.expect("no panic");
+    }
+
+    #[test]
+    fn a_customer_has_one_share_whatever_address_it_uses() {
+        let of = |text: &str| customer(text.parse().expect("an address"));
+        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
+        assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
+    }
 }

@@ -6,12 +6,15 @@
 use axum::extract::Path;
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
+use parity_schemas::hidden::is_hash_of_body;
 use parity_schemas::json_text::pretty;
 use parity_schemas::record::{Mismatch, RecordedMessage};
 use parity_schemas::visible::visible;
 
 use super::answer::{self, ErrorAnswer, find_mismatch, read};
 use super::html::sorry;
+use super::openapi::Nothing;
+use super::parameters::Asked;
 use super::visit::Visited;
 use crate::view::{self, Which};
 
@@ -21,15 +24,15 @@ const PROGRAM: &str = concat!("parity ", env!("CARGO_PKG_VERSION"));
 const STORED: HeaderName = HeaderName::from_static("parity-stored");
 /// For whoever opens a file in the browser all the same.
 const POLICY: &str = "sandbox; default-src 'none'";
-/// What stands for a body that is no text.
-const HASH: &str = "hmac:";
 
 /// `GET /mismatches/{id}/bodies/{which}`: a stored body of an exchange.
 pub(super) async fn body(
     Visited(site): Visited,
     Path((id, which)): Path<(String, String)>,
+    asking: Result<Asked<Nothing>, ErrorAnswer>,
 ) -> Response {
     let found = async {
+        asking?;
         let which = Which::ALL.into_iter().find(|known| known.word() == which);
         let which = which.ok_or_else(|| {
             ErrorAnswer::missing(
@@ -78,7 +81,7 @@ fn stored(message: &RecordedMessage) -> (&'static str, Option<String>) {
         );
         return ("-cut", Some(told));
     }
-    if message.body.starts_with(HASH) {
+    if is_hash_of_body(&message.body) {
         let told = format!("the keyed hash of a body of {} bytes", message.body_bytes);
         return ("-hash", Some(told));
     }
@@ -86,8 +89,13 @@ fn stored(message: &RecordedMessage) -> (&'static str, Option<String>) {
 }
 
 /// `GET /decisions/{id}/export`: the file that `parity decisions export` writes.
-pub(super) async fn decision(Visited(site): Visited, Path(id): Path<String>) -> Response {
+pub(super) async fn decision(
+    Visited(site): Visited,
+    Path(id): Path<String>,
+    asking: Result<Asked<Nothing>, ErrorAnswer>,
+) -> Response {
     let found = async {
+        asking?;
         let id = answer::id(&id)?;
         let export = read(&site, move |reader| view::exported(reader, id, PROGRAM)).await?;
         let export = export.ok_or_else(|| answer::no_decision(id))?;

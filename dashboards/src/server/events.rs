@@ -165,10 +165,7 @@ pub(super) fn router(site: &Arc<Site>, events: &Arc<Events>) -> Router {
 
 async fn listen(State(events): State<Arc<Events>>, headers: HeaderMap) -> Response {
     // A page of another origin could not read the stream, but it could take the places of ours.
-    let is_ours = headers
-        .get("sec-fetch-site")
-        .is_none_or(|site| site == "same-origin" || site == "none");
-    if !is_ours {
+    if !guard::same_origin(&headers) {
         let text = "a page of another origin may not listen here".to_owned();
         return ErrorAnswer::new(ErrorCode::ForeignPage, text).into_response();
     }

@@ -22,9 +22,11 @@ use base64::Engine as _;
 use parity_schemas::documents::ErrorCode;
 use parity_schemas::visible::visible_up_to;
 
-use self::browser::{is_of_browser, same_origin};
+use self::browser::is_of_browser;
+pub(super) use self::browser::same_origin;
 use super::access::Role;
 use super::answer::ErrorAnswer;
+use super::audit;
 use super::html::sorry;
 use super::site::Site;
 use super::visit::{Peer, Visit, Visitor};
@@ -36,12 +38,42 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; co
 /// Lets a request pass or answers it here.
 pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let asked = Asked::of(&request);
+    let tried = Tried::of(&request);
     match admitted(&site, request).await {
         Ok(request) => next.run(request).await,
-        Err(Refused { error, visitor }) => {
+        Err(Refused {
+            error,
+            visitor,
+            role,
+        }) => {
+            if let Some(tried) = tried {
+                tried.refused(&site, role, &error).await;
+            }
             let visit = Visit { site, visitor };
             asked.told(&error, &visit)
         }
+    }
+}
+
+/// A change that somebody asks for, and may not.
+struct Tried {
+    path: String,
+    by: Visitor,
+}
+
+impl Tried {
+    /// `None` if a request changes nothing.
+    fn of(request: &Request) -> Option<Self> {
+        let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
+        is_change.then(|| Self {
+            path: request.uri().path().to_owned(),
+            by: caller(request.headers(), request.extensions(), Role::Look),
+        })
+    }
+
+    /// Leaves a line of it.
+    async fn refused(&self, site: &Site, role: Option<Role>, error: &ErrorAnswer) {
+        audit::refused(site, &self.by, role, &self.path, error.message()).await;
     }
 }
 
@@ -51,6 +83,7 @@ pub(super) async fn admit_hook(
     request: Request,
     next: Next,
 ) -> Response {
+    let tried = Tried::of(&request);
     let refused = is_for_us(&site, &request).and_then(|()| {
         let headers = request.headers();
         if !same_origin(headers) {
@@ -66,7 +99,12 @@ pub(super) async fn admit_hook(
     });
     match refused {
         Ok(()) => next.run(request).await,
-        Err(error) => line(&error),
+        Err(error) => {
+            if let Some(tried) = tried {
+                tried.refused(&site, None, &error).await;
+            }
+            line(&error)
+        }
     }
 }
 
@@ -92,6 +130,8 @@ pub(super) fn caller(headers: &HeaderMap, extensions: &Extensions, role: Role) -
 struct Refused {
     error: ErrorAnswer,
     visitor: Visitor,
+    /// What the token lets them do that was shown, if one was.
+    role: Option<Role>,
 }
 
 impl From<ErrorAnswer> for Refused {
@@ -99,6 +139,7 @@ impl From<ErrorAnswer> for Refused {
         Self {
             error,
             visitor: Visitor::default(),
+            role: None,
         }
     }
 }
@@ -119,6 +160,7 @@ async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused>
             .map_err(|error| Refused {
                 error,
                 visitor: visitor.clone(),
+                role: Some(role),
             })?;
     }
     request.extensions_mut().insert(visitor);

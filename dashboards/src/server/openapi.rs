@@ -318,7 +318,7 @@ fn value(kind: &str, text: &str) -> Value {
 }
 
 /// Parameters that are no parts of a question: name, type, meaning, example.
-const NAMED: [(&str, &str, &str, &str); 25] = [
+const NAMED: [(&str, &str, &str, &str); 26] = [
     (
         "id",
         "string",
@@ -427,6 +427,12 @@ const NAMED: [(&str, &str, &str, &str); 25] = [
         "accept_hidden",
         "boolean",
         "Also without what the record hides of the request",
+        "true",
+    ),
+    (
+        "accept_left_out",
+        "boolean",
+        "What was sent is taken for the whole request, whatever was left out of it",
         "true",
     ),
     // Those of the lists of records; a question has parts of these names, too, which mean the same.

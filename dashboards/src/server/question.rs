@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parity_schemas::audit::AuditAction;
 use parity_schemas::browse::{Order, Tab};
+use parity_schemas::route::OTHER;
 use parity_schemas::time::Timestamp;
 use parity_schemas::value;
 use parity_schemas::visible::meant;
@@ -112,7 +113,7 @@ impl Parameters for ScreenAsking {
             "of_route" => browsing.of_route = Some(given.to_owned()),
             "find" => browsing.find = text(),
             "page" => browsing.page = values::limit(value, MAX_PAGES)?,
-            "group" => self.group = text(),
+            "group" => self.group = Some(fingerprint(value)?),
             "split" => self.is_split = value::switch(value)?,
             "after" => self.after = Some(after(value)?),
             _ => {
@@ -122,6 +123,20 @@ impl Parameters for ScreenAsking {
         }
         Ok(())
     }
+}
+
+/// Hexadecimal digits of a fingerprint.
+const FINGERPRINT: usize = 16;
+
+/// The fingerprint of a group, or the name of those that have none of their own.
+fn fingerprint(text: &str) -> Result<String, String> {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if text == OTHER || (text.len() == FINGERPRINT && text.bytes().all(is_digit)) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "`{text}` is no fingerprint; that is {FINGERPRINT} hexadecimal digits, as in the address of a group's page"
+    ))
 }
 
 /// Pages of a list that can be asked for: more than any report has.

@@ -18,22 +18,28 @@ use super::parameters::{Asked, Parameters};
 use super::reruns::{AT_ONCE, Reruns};
 use super::visit::{Visit, Visited};
 use crate::pages;
-use crate::view::Allowed;
+use crate::view::{Allowed, audited};
 
 /// What is not GET, HEAD or OPTIONS is sent, too.
 const ALLOW_UNSAFE: &str = "allow_unsafe";
 /// A request is sent also without what the record hides and it needs.
 const ACCEPT_HIDDEN: &str = "accept_hidden";
 
+/// What was sent is taken for the whole request, whatever was left out of it.
+const ACCEPT_LEFT_OUT: &str = "accept_left_out";
+
 impl Parameters for Allowed {
     fn known() -> Vec<String> {
-        [ALLOW_UNSAFE, ACCEPT_HIDDEN].map(str::to_owned).into()
+        [ALLOW_UNSAFE, ACCEPT_HIDDEN, ACCEPT_LEFT_OUT]
+            .map(str::to_owned)
+            .into()
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
         let switch = value::switch(value)?;
         match name {
             ALLOW_UNSAFE => self.unsafe_methods = switch,
+            ACCEPT_LEFT_OUT => self.left_out = switch,
             _ => self.hidden = switch,
         }
         Ok(())
@@ -106,7 +112,10 @@ async fn run(site: &Visit, id: &str, allowed: Allowed) -> Result<RerunDocument, 
     let running = tokio::task::spawn_blocking(move || {
         let document = runs.run_again(&mismatch, allowed);
         match &document {
-            Ok(document) => asked.ended(outcome_of(document), told_of(document)),
+            Ok(document) => {
+                let (outcome, told) = audited(document);
+                asked.ended(outcome, told);
+            }
             Err(failed) => asked.ended(AuditOutcome::Failed, failed),
         }
         // Whoever asked may be gone: the place is free when the services have answered.
@@ -118,25 +127,4 @@ async fn run(site: &Visit, id: &str, allowed: Allowed) -> Result<RerunDocument, 
         Ok(Err(failed)) => Err(ErrorAnswer::unavailable(failed)),
         Err(panicked) => Err(ErrorAnswer::broken(panicked.to_string())),
     }
-}
-
-/// Whether both services were asked.
-fn outcome_of(document: &RerunDocument) -> AuditOutcome {
-    if document.sent {
-        AuditOutcome::Done
-    } else {
-        AuditOutcome::Refused
-    }
-}
-
-/// What was sent, and what came of it.
-fn told_of(document: &RerunDocument) -> String {
-    let reason = document.reason.as_deref();
-    let reason = reason.map(|reason| format!(" ({reason})"));
-    format!(
-        "{}: {}{}",
-        document.route,
-        document.outcome,
-        reason.unwrap_or_default()
-    )
 }

@@ -32,6 +32,12 @@ fn write(out: &mut String, view: RerunView<'_>, layout: Layout) -> std::fmt::Res
     if view.is_kept_back() {
         writeln!(out, "--accept-hidden sends it without that.")?;
     }
+    if view.is_open() {
+        writeln!(
+            out,
+            "--accept-left-out takes what was sent for the whole request."
+        )?;
+    }
     if view.is_unsafe() {
         writeln!(
             out,

@@ -36,6 +36,8 @@ pub(crate) struct Curl {
     pub(crate) command: Option<String>,
     /// What it lacks, in a line each.
     pub(crate) lacks: Vec<String>,
+    /// What an answer to it does not prove, if anything is left out.
+    pub(crate) open: Option<String>,
     /// Whether only some shells read it.
     pub(crate) needs_bash: bool,
 }
@@ -43,7 +45,12 @@ pub(crate) struct Curl {
 impl Curl {
     /// Of a mismatch; `None` if its request was not kept.
     pub(crate) fn of(mismatch: &Mismatch) -> Option<Self> {
-        let KeptRequest { line, missing } = kept_request(mismatch)?;
+        let KeptRequest { line, mut missing } = kept_request(mismatch)?;
+        // curl makes these, as the mirror does, so no answer depends on what stood there.
+        missing.retain(|(part, _)| {
+            let name = part.strip_prefix("header/");
+            !name.is_some_and(|name| OF_CURL.iter().any(|known| name.eq_ignore_ascii_case(known)))
+        });
         let is_missing = |name: &str| missing.iter().any(|(part, _)| part == name);
         let mut lacks: Vec<String> = missing
             .iter()
@@ -111,9 +118,11 @@ impl Curl {
             }
             std::mem::take(&mut words.text)
         });
+        let open = open(&lacks).filter(|_| command.is_some());
         Some(Self {
             command,
             lacks,
+            open,
             needs_bash: words.needs_bash,
         })
     }
@@ -127,6 +136,19 @@ fn lack(part: &str, why: HiddenWhy, is_written: bool) -> String {
         _ => "its hash stands in the command",
     };
     format!("{}: {}; {instead}", shown(part), why.meaning())
+}
+
+/// What an answer to a request that lacks so much does not prove.
+fn open(lacks: &[String]) -> Option<String> {
+    let told = match lacks.len() {
+        0 => return None,
+        1 => "one part is".to_owned(),
+        count => format!("{count} parts are"),
+    };
+    Some(format!(
+        "Where the answers differ again, that is certain. Where they do not, nothing is proven: {told} left out or stands as a hash, \
+         and the fault may depend on that."
+    ))
 }
 
 /// Whether a text can be the name of a header field.
@@ -257,7 +279,7 @@ mod tests {
                  \\\n  --header 'user-agent:' \\\n  \"$SERVICE\"'/items/1?a=[1]&b={x}'"
             )
         );
-        assert!(curl.lacks.is_empty() && !curl.needs_bash);
+        assert!(curl.lacks.is_empty() && curl.open.is_none() && !curl.needs_bash);
     }
 
     #[test]
@@ -313,6 +335,10 @@ mod tests {
                 "query/token: the record has only its keyed hash; its hash stands in the command",
                 "header/Authorization: the record has only its keyed hash; left out"
             ]
+        );
+        assert!(
+            curl.open
+                .is_some_and(|open| open.contains("nothing is proven: 2 parts are left out"))
         );
         let mut cut = mismatch("POST", ("/a", ""), &[], "{\"a\":");
         if let Some(sample) = &mut cut.sample {

@@ -1,5 +1,6 @@
 //! A recorded request that was run again: what it differed in, beside what it differs in now.
 
+use parity_schemas::audit::AuditOutcome;
 use parity_schemas::record::RecordedMessage;
 use parity_schemas::rerun::{
     HiddenFate, HiddenPart, HiddenWhy, RerunAnswers, RerunDifference, RerunDocument, RerunOutcome,
@@ -19,6 +20,38 @@ pub struct Allowed {
     pub unsafe_methods: bool,
     /// A request without what the record hides of it.
     pub hidden: bool,
+    /// That what was sent stands for the whole request, whatever was left out of it.
+    pub left_out: bool,
+}
+
+/// What the line of a rerun says: whether both services were asked, what was left out, and what came of it.
+pub fn audited(document: &RerunDocument) -> (AuditOutcome, String) {
+    let outcome = if document.sent {
+        AuditOutcome::Done
+    } else {
+        AuditOutcome::Refused
+    };
+    let reason = document.reason.as_deref();
+    let reason = reason.map(|reason| format!(" ({reason})"));
+    let left_out: Vec<&str> = document.left_out().map(|part| &*part.part).collect();
+    let left_out = match (document.sent, left_out.as_slice()) {
+        (false, _) | (_, []) => String::new(),
+        (true, parts) => {
+            let accepted = if document.accepted_left_out {
+                ", accepted"
+            } else {
+                ""
+            };
+            format!("; left out{accepted}: {}", parts.join(", "))
+        }
+    };
+    let detail = format!(
+        "{}: {}{}{left_out}",
+        document.route,
+        document.outcome,
+        reason.unwrap_or_default()
+    );
+    (outcome, detail)
 }
 
 /// What was run again, to be shown.
@@ -117,12 +150,37 @@ impl<'a> RerunView<'a> {
                 now.as_ref().map_or(0, |now| now.legacy_status),
                 then.legacy_status
             ),
+            untold::LEFT_OUT => format!("not shown again, but {}", self.left_out()),
             untold::TIMEOUT => "the answers did not come in time".to_owned(),
             word => match word.parse::<Reason>() {
                 Ok(reason) => format!("{reason}, {}", reason.meaning()),
                 Err(_) => visible(word),
             },
         })
+    }
+
+    /// What was left out, by name.
+    fn left_out(self) -> String {
+        let names: Vec<String> = self
+            .document
+            .left_out()
+            .map(|part| shown(&part.part))
+            .collect();
+        let names = names.join(", ");
+        match self.document.left_out().count() {
+            1 => format!(
+                "one part of the request was left out, on which the fault may depend: {names}"
+            ),
+            count => format!(
+                "{} parts of the request were left out, on which the fault may depend: {names}",
+                grouped(count as u64)
+            ),
+        }
+    }
+
+    /// Whether all that leaves it open is what was left out.
+    pub(crate) fn is_open(self) -> bool {
+        self.document.reason.as_deref() == Some(untold::LEFT_OUT)
     }
 
     /// Whether it was kept back because its method may change something.
@@ -138,12 +196,12 @@ impl<'a> RerunView<'a> {
             && self.document.hidden.iter().all(can_go)
     }
 
-    /// What the record hides or lacks of the request, in a line each; what it does not need in one.
+    /// What the record hides or lacks of the request, in a line each; what is seldom needed in one.
     pub(crate) fn hidden(self) -> Vec<String> {
         let all = || self.document.hidden.iter();
-        let is_the_same = |part: &&HiddenPart| !part.needed && part.fate == HiddenFate::LeftOut;
+        let is_usual = |part: &&HiddenPart| !part.needed && part.fate == HiddenFate::LeftOut;
         let mut lines: Vec<String> = all()
-            .filter(|part| !is_the_same(part))
+            .filter(|part| !is_usual(part))
             .map(|part| {
                 let is_another =
                     part.needed && matches!(part.fate, HiddenFate::LeftOut | HiddenFate::AsHash);
@@ -156,15 +214,15 @@ impl<'a> RerunView<'a> {
                 format!("{}: {why}; {fate}{needed}", shown(&part.part))
             })
             .collect();
-        // Almost every request has some of these, and nothing is to be done about them.
-        let same: Vec<String> = all()
-            .filter(is_the_same)
+        // Almost every request has some of these.
+        let usual: Vec<String> = all()
+            .filter(is_usual)
             .map(|part| shown(&part.part))
             .collect();
-        if !same.is_empty() {
+        if !usual.is_empty() {
             lines.push(format!(
-                "{}: {}, and the request is the same",
-                same.join(", "),
+                "{}: {}; a fault may depend on it",
+                usual.join(", "),
                 HiddenFate::LeftOut.meaning()
             ));
         }
@@ -173,11 +231,15 @@ impl<'a> RerunView<'a> {
 
     /// What can be done about what is hidden, if anything is missing.
     pub(crate) fn remedy(self) -> Option<&'static str> {
-        let is_missing = |part: &HiddenPart| part.needed && part.fate != HiddenFate::Set;
+        let is_missing = |part: &HiddenPart| {
+            let is_not_there = !matches!(part.fate, HiddenFate::Set | HiddenFate::NoInfluence);
+            is_not_there && (part.needed || self.is_open())
+        };
         let mut hidden = self.document.hidden.iter();
         hidden.any(is_missing).then_some(
-            "A [[substitute]] or a file of headers (credentials_file) gives such a part a value; redact.keep_query and \
-             redact.keep_headers keep it in clear from now on.",
+            "A [[substitute]], set_headers, host or a file of headers (credentials_file) gives such a part a value, of both services; \
+             redact.keep_query and redact.keep_headers keep it in clear from now on. The page of the group says whether one client is \
+             special.",
         )
     }
 
@@ -207,7 +269,7 @@ impl<'a> Change<'a> {
     pub(crate) fn tone(&self) -> Tone {
         match self.difference.state {
             RerunState::New | RerunState::Unlisted | RerunState::Still => Tone::Bad,
-            RerunState::Unknown => Tone::Open,
+            RerunState::Unknown | RerunState::Unseen => Tone::Open,
             RerunState::Excused | RerunState::Gone => Tone::Good,
         }
     }

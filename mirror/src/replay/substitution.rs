@@ -30,6 +30,7 @@ pub use self::part::{Part, PartError};
 use self::sessions::Sessions;
 use super::recorded::Recorded;
 use crate::exchange::{Heard, Side};
+use crate::headers::is_made_anew;
 
 /// Names of hidden parts that are told apart; the others are counted together.
 const HIDDEN_NAMES: usize = 16;
@@ -90,7 +91,8 @@ pub struct Substitutions {
     pub rules: Vec<Substitution>,
     /// What becomes of cookies.
     pub cookies: Cookies,
-    /// Header fields that the settings set in each request, for the legacy and for the candidate.
+    /// Header fields of which the settings say in each request what the service gets, if anything: for the legacy and for the
+    /// candidate.
     pub set: [Vec<HeaderName>; 2],
     /// For values in bodies.
     pub decode: Decode,
@@ -383,7 +385,7 @@ impl Substituting {
     }
 }
 
-/// The names of the parts that the settings set in each request to a service.
+/// The names of the parts that the settings decide in each request to a service.
 fn shown_by_settings([legacy, candidate]: &[Vec<HeaderName>; 2], side: Side) -> Vec<String> {
     let set = match side {
         Side::Legacy => legacy,
@@ -430,6 +432,11 @@ pub fn may_change_answer(part: &str) -> bool {
     let field = field.split('/').next().unwrap_or_default();
     let field = field.to_ascii_lowercase();
     is_needed(part) || field.starts_with("if-") || CONDITIONS.contains(&&*field)
+}
+
+/// Whether no service gets this part from a client, so that no answer depends on it.
+pub fn is_never_sent(part: &str) -> bool {
+    part.strip_prefix("header/").is_some_and(is_made_anew)
 }
 
 fn of_side(own: &mut PerService, side: Side) -> &mut OwnParts {

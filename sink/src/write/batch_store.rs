@@ -49,10 +49,11 @@ pub(super) trait BatchStore: Sized + Send + 'static {
 }
 
 /// The result of writing a batch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     /// Rows that the store accepted, including those that it already had; without watermarks.
     pub(super) rows: usize,
-    /// Records that it refused because of their own content.
-    pub(super) rejected: usize,
+    /// Those that it refused because of their own content: where each stands among the records that were given and, behind them,
+    /// the counts.
+    pub(super) rejected: Vec<usize>,
 }

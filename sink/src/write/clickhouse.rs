@@ -55,7 +55,7 @@ impl ClickHouseStore {
             }
             Err(fault) if fault.class == Class::Data => {
                 tracing::error!(error = %fault, table = slice.rows.table.table(), "the store refused a record");
-                written.rejected += 1;
+                written.rejected.extend(&slice.sources);
             }
             Err(fault) => return Err(fault),
         }
@@ -75,7 +75,7 @@ impl BatchStore for ClickHouseStore {
             record.write_json(&mut json);
             if let Err(poison) = batch.add(record.record_type(), &json, encoded.len()) {
                 tracing::error!(%poison, "a record of this process cannot be stored");
-                written.rejected += 1;
+                written.rejected.push(encoded.len());
             }
             encoded.push(json);
         };

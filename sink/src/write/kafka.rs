@@ -27,7 +27,7 @@ use self::encoded::Encoded;
 use self::producer::{Label, Message, RecordProducer};
 use self::tallies::Tallies;
 use super::health::DropReason;
-use super::queue::Queued;
+use super::queue::{Queued, tell_lost};
 use super::retry::RetryState;
 use super::spool::{AppendError, Next, Position, Spool};
 use super::{FinishReport, WriterInputs};
@@ -225,7 +225,7 @@ impl KafkaWriter {
                     }
                 }
             }
-            Err(error) => self.accept_without_spool(&encoded, &error),
+            Err(error) => self.accept_without_spool(batch, &encoded, &error),
         }
         let metrics = &self.inputs.status.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
@@ -233,7 +233,7 @@ impl KafkaWriter {
 
     /// The spool accepts no more records: those that still fit into the client's queue are sent without it, the rest is
     /// dropped.
-    fn accept_without_spool(&mut self, encoded: &[Encoded], error: &AppendError) {
+    fn accept_without_spool(&mut self, batch: &[Queued], encoded: &[Encoded], error: &AppendError) {
         let reason = match error {
             AppendError::Full => DropReason::SpoolFull,
             AppendError::Failed(error) => {
@@ -245,7 +245,7 @@ impl KafkaWriter {
                 DropReason::SpoolFailed
             }
         };
-        for record in encoded {
+        for (queued, record) in batch.iter().zip(encoded) {
             if self
                 .producer
                 .send(&record.message(), Label::Unspooled)
@@ -254,6 +254,10 @@ impl KafkaWriter {
                 self.unspooled += 1;
             } else {
                 self.inputs.status.metrics.dropped(reason).inc();
+                tell_lost(
+                    &queued.record,
+                    "the spool takes no more, and the broker does not take it",
+                );
             }
         }
     }

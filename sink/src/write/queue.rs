@@ -142,6 +142,26 @@ impl RecordSender {
     }
 }
 
+/// Tells of a record that is lost and that somebody may look for: who changed what.
+pub(super) fn tell_lost(record: &Record, why: &str) {
+    let Record::Audit(change) = record else {
+        return;
+    };
+    tracing::error!(
+        id = %change.id,
+        action = %change.action,
+        outcome = %change.outcome,
+        source = %change.source,
+        time = %change.time,
+        user = change.user,
+        address = change.address,
+        subject = change.subject,
+        detail = change.detail,
+        why,
+        "the line of a change is lost: the record does not have it"
+    );
+}
+
 /// Roughly the memory of a record: its texts, and a fixed amount for everything else.
 fn approximate_bytes(record: &Record) -> usize {
     /// Fields of fixed size, and what the allocator adds.

@@ -139,13 +139,13 @@ impl SqliteStore {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for row in rows {
+        for (at, row) in rows.iter().enumerate() {
             match row.insert(&transaction, &self.statements) {
                 Ok(_) if row.table == RecordType::Watermark => {}
                 Ok(_) => written.rows += 1,
                 Err(error) if is_fault_of_the_row(&error) => {
                     tracing::error!(%error, table = row.table.table(), "the store refused a record");
-                    written.rejected += 1;
+                    written.rejected.push(at);
                 }
                 Err(error) => return Err(error),
             }

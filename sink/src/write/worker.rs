@@ -17,7 +17,7 @@ use parity_schemas::watermark::HEARTBEAT_MICROS;
 
 use super::batch_store::{BatchStore, Written};
 use super::health::{DropReason, WriterStatus};
-use super::queue::{Bytes, Queued};
+use super::queue::{Bytes, Queued, tell_lost};
 use super::retention::Step;
 use super::retry::RetryState;
 use super::{FinishReport, WriterInputs, WriterOptions};
@@ -219,7 +219,7 @@ impl<S: BatchStore> Worker<S> {
         }
         match self.attempt(snapshot.as_ref()) {
             Ok(written) => {
-                self.settle(written);
+                self.settle(&written);
                 true
             }
             Err(failed) => {
@@ -305,10 +305,15 @@ impl<S: BatchStore> Worker<S> {
         Ok(written)
     }
 
-    fn settle(&mut self, written: Written) {
+    fn settle(&mut self, written: &Written) {
         self.progress.written += written.rows as u64;
         let rejected = self.status.metrics.dropped(DropReason::Rejected);
-        rejected.inc_by(written.rejected as u64);
+        rejected.inc_by(written.rejected.len() as u64);
+        // Counts come behind the records.
+        let records = written.rejected.iter();
+        for queued in records.filter_map(|at| self.progress.batch.get(*at)) {
+            tell_lost(&queued.record, "the store refused it");
+        }
         self.clear_batch();
         self.status.wrote(Timestamp::now());
         let dropped = self.status.metrics.dropped_total();
@@ -377,6 +382,12 @@ impl<S: BatchStore> Worker<S> {
         }
         let unwritten = self.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.progress.batch.len() as u64);
+        for queued in &self.progress.batch {
+            tell_lost(
+                &queued.record,
+                "the store did not work until the end of the process",
+            );
+        }
         self.clear_batch();
         let unwritten_tallies = self.book.snapshot_now().tallies.len();
         let report = FinishReport {

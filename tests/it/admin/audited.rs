@@ -118,7 +118,10 @@ fn each_change_has_a_line_that_says_who_and_what() {
         ],
         ["rerun", "done", id.as_str()]
     );
-    assert_eq!(text(&rerun, "detail"), "GET /items/{id}: differs");
+    assert_eq!(
+        text(&rerun, "detail"),
+        "GET /items/{id}: differs; left out: header/host"
+    );
     let decision = done(&|| asked("/api/v1/gate"));
     assert_eq!(text(&decision, "action"), "decision");
     let stored = format!("/api/v1/decisions/{}", text(&decision, "subject"));
@@ -150,30 +153,63 @@ fn each_change_has_a_line_that_says_who_and_what() {
         text(&refused, "detail").contains("mirror.sample"),
         "{refused}"
     );
-    // Who may only look asked for nothing that was done.
+    // Who may not is told so, and that they tried.
     let headers = [("authorization", looks.as_str())];
-    assert_eq!(
-        post(&mirror, "/api/v1/shadowing/off", &headers, "").status,
-        403
-    );
-    let all = changes(&mirror, 8, &looks);
-    assert_eq!(all.len(), 8, "{all:?}");
+    for (headers, path, status, token, why) in [
+        (
+            &[("authorization", &*looks)][..],
+            "/api/v1/shadowing/off",
+            403,
+            "look",
+            "this token may only look",
+        ),
+        (
+            &[("authorization", &*bearer("none of them"))],
+            "/api/v1/shadowing/off",
+            401,
+            "",
+            "this port needs a token",
+        ),
+        (
+            &[("authorization", &*may), ("origin", "http://evil.example")],
+            "/api/v1/shadowing/off",
+            403,
+            "change",
+            "another origin",
+        ),
+        (&[], "/gate/flagger/confirm", 401, "", "no token"),
+    ] {
+        let line = done(&|| {
+            assert_eq!(post(&mirror, path, headers, "{}").status, status, "{path}");
+        });
+        assert_eq!(
+            [text(&line, "outcome"), text(&line, "token")],
+            ["refused", token],
+            "{line}"
+        );
+        assert!(text(&line, "detail").contains(why), "{line}");
+        assert!(text(&line, "address").starts_with("127.0.0.1:"), "{line}");
+    }
+    // Whoever asks for nothing that changes something leaves none.
+    assert_eq!(mirror.ask("/api/v1/report").status, 401);
+    let all = changes(&mirror, 12, &looks);
+    assert_eq!(all.len(), 12, "{all:?}");
 
     // Page by page, by kind and by time.
     let page = |query: &str| {
         let path = format!("/api/v1/audit?{query}");
         client::send(mirror.admin, "GET", &path, &headers, b"").json()
     };
-    let first = page("limit=5");
+    let first = page("limit=7");
     let next = first["next"].as_str().expect("more");
-    let rest = page(&format!("limit=5&after={next}"));
+    let rest = page(&format!("limit=7&after={next}"));
     assert!(rest["next"].is_null());
     let of = |page: &Value| page["changes"].as_array().expect("a list").clone();
     assert_eq!([of(&first), of(&rest)].concat(), all);
-    assert_eq!(of(&page("action=reload")), all[..2]);
-    let time = text(&all[3], "time");
-    assert_eq!(of(&page(&format!("since={time}"))), all[..4]);
-    assert_eq!(of(&page(&format!("until={time}"))), all[4..]);
+    assert_eq!(of(&page("action=reload")), all[4..6]);
+    let time = text(&all[7], "time");
+    assert_eq!(of(&page(&format!("since={time}"))), all[..8]);
+    assert_eq!(of(&page(&format!("until={time}"))), all[8..]);
     assert!(of(&page("migration=none")).is_empty());
     for wrong in [
         "action=x",
@@ -231,6 +267,80 @@ fn without_a_store_the_change_is_made_and_the_log_says_that_the_line_waits() {
     let lines = changes(&mirror, 1, "");
     assert_eq!(text(&lines[0], "action"), "shadowing_off");
     mirror.stop();
+}
+
+#[test]
+fn a_line_that_never_comes_to_the_store_is_told_with_all_that_it_said() {
+    let place = Place::new();
+    let folder = place.path().join("gone");
+    std::fs::create_dir(&folder).expect("a folder");
+    let mirror = place.mirror(&nobody(), &nobody(), &["--store", "sqlite:gone/parity.db"]);
+    std::fs::remove_dir_all(&folder).expect("it is removed");
+    wait_for("a failure", || {
+        mirror.status()["store_error"].is_string().then_some(())
+    });
+    assert_eq!(post(&mirror, "/api/v1/shadowing/off", &[], "").status, 200);
+    let (_, log) = mirror.stop();
+    let lost = log
+        .lines()
+        .find(|line| line.contains("the line of a change is lost"));
+    let lost = lost.unwrap_or_else(|| panic!("{log}"));
+    for told in [
+        "ERROR",
+        "action=shadowing_off",
+        "outcome=done",
+        "127.0.0.1:",
+    ] {
+        assert!(lost.contains(told), "{told}: {lost}");
+    }
+}
+
+#[test]
+fn a_busy_store_delays_no_answer_of_parity_ui() {
+    let place = Place::new();
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
+    let services = [legacy.url(), candidate.url()];
+    let mirror = place.mirror(&services[0], &services[1], &[]);
+    mirror.get("/items/1");
+    let id = wait_for("a mismatch", || {
+        let page = mirror.ask("/api/v1/mismatches").json();
+        Some(page["mismatches"][0]["id"].as_str()?.to_owned())
+    });
+    mirror.stop();
+    let arguments = [
+        "ui",
+        "--admin",
+        "127.0.0.1:0",
+        "--legacy",
+        &services[0],
+        "--candidate",
+        &services[1],
+    ];
+    let mut ui = place.start(&mut place.command(&arguments));
+    ui.admin = ui.announced("serving http://");
+    let other = rusqlite::Connection::open(place.path().join("parity.db")).expect("the store");
+    other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    let began = std::time::Instant::now();
+    let path = format!("/api/v1/mismatches/{id}/rerun");
+    let answer = post(&ui, &path, &[], "");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    // A store is waited for ten times as long.
+    let took = began.elapsed();
+    assert!(took < std::time::Duration::from_secs(4), "{took:?}");
+    let log = ui.log();
+    assert!(
+        log.contains("this line is not in the record") && log.contains("tried on"),
+        "{log}"
+    );
+    other.execute_batch("ROLLBACK").expect("it is free");
+    let lines = wait_for("the line", || {
+        listed(&ui, "", "").filter(|lines| !lines.is_empty())
+    });
+    assert_eq!(text(&lines[0], "subject"), id);
+    wait_for("what became of it", || {
+        ui.log().contains("is in the record now").then_some(())
+    });
+    ui.stop();
 }
 
 #[test]

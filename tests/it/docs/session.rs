@@ -169,6 +169,9 @@ impl<'a> Session<'a> {
             let command = self.translated(&step.command);
             let words: Vec<&str> = command.split(' ').collect();
             let serves = match words.as_slice() {
+                ["parity", "mirror" | "sink", ..] if command.contains(" --admin-tls-") => {
+                    Some("admin port on https://")
+                }
                 ["parity", "mirror" | "sink", ..] => Some("admin port on http://"),
                 ["parity", "ui", ..] => Some("serving http://"),
                 ["parity", "record", ..] => Some("clients send to http://"),

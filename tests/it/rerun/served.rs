@@ -53,7 +53,12 @@ fn the_api_runs_it_again_for_those_who_may() {
     assert_eq!(mirror.ask(&path).status, 405);
     assert_eq!(stage.candidate.seen(), before, "nothing was sent");
     stage.candidate.answers(Answer::json(r#"{"a":1}"#));
-    let answer = post(&mirror, &path, &[]);
+    let document = post(&mirror, &path, &[]).json();
+    assert_eq!(
+        (&document["outcome"], &document["reason"]),
+        (&json!("undecided"), &json!("left_out"))
+    );
+    let answer = post(&mirror, &format!("{path}?accept_left_out=true"), &[]);
     assert_eq!(answer.status, 200, "{}", answer.text());
     let document = answer.json();
     assert_eq!(
@@ -150,7 +155,7 @@ fn the_button_works_without_a_script_and_hostile_answers_stay_text() {
     assert!(policy.contains("default-src 'none'"), "{policy}");
     let page = answer.text();
     for told in [
-        "gone</strong>",
+        "unseen</strong>",
         "new</strong>",
         "Legacy now",
         &format!("href=\"/mismatches/{id}\""),
@@ -203,7 +208,7 @@ fn only_so_many_run_at_a_time_and_each_ends() {
         hangs.store(false, Ordering::SeqCst);
         for running in running {
             let answer = running.join().expect("no panic");
-            assert_eq!(answer.json()["outcome"], "equal", "{}", answer.text());
+            assert_eq!(answer.json()["reason"], "left_out", "{}", answer.text());
         }
     });
     assert_eq!(
@@ -283,5 +288,30 @@ fn a_mirror_runs_it_again_by_the_configuration_that_was_loaded_last() {
             .then_some(())
     });
     assert_eq!(post(&mirror, &path, &[]).json()["outcome"], "equal");
+    mirror.stop();
+}
+
+#[test]
+fn the_page_asks_whether_what_was_sent_is_enough() {
+    let stage = Stage::new(r#"{"a":1}"#, r#"{"a":2}"#);
+    let (mirror, id) = stage.mirror(("GET", "/items/1", &[("user-agent", "okhttp")], b""));
+    stage.candidate.answers(Answer::json(r#"{"a":1}"#));
+    let page = mirror.ask(&format!("/mismatches/{id}")).text();
+    // So does the command that can be copied.
+    assert!(
+        page.contains("Where they do not, nothing is proven: 2 parts are left out"),
+        "{page}"
+    );
+    let page = press(&mirror, &format!("/mismatches/{id}/rerun"), &page).text();
+    for told in [
+        "undecided</strong> not shown again, but 2 parts of the request were left out",
+        "header/host, header/user-agent",
+        "take it for the whole request",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let again = format!("/mismatches/{id}/rerun?accept_left_out=true");
+    let page = press(&mirror, &again, &page).text();
+    assert!(page.contains("equal</strong>"), "{page}");
     mirror.stop();
 }

@@ -22,6 +22,7 @@ use parity_schemas::visible::visible_up_to;
 
 use self::call::Call;
 use super::super::access::Role;
+use super::super::audit;
 use super::super::guard;
 use super::super::parameters::{asked_of, of_address};
 use super::super::question::{HookAsking, TOKEN};
@@ -127,10 +128,19 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
     // What is wrong with it is told only to who has the token, which is in it.
     let call = Call::read(&body);
     let token = call.as_ref().ok().and_then(|call| call.metadata(TOKEN));
-    match guard::is_known(site, &head.headers, token) {
-        None => return Err(Refused::Unknown),
-        Some(Role::Look) => return Err(Refused::LookOnly),
-        Some(Role::Change) => {}
+    let role = guard::is_known(site, &head.headers, token);
+    let refused = match role {
+        None => Some((
+            Refused::Unknown,
+            "it has no token, or a wrong one".to_owned(),
+        )),
+        Some(Role::Look) => Some((Refused::LookOnly, guard::look_only().message().to_owned())),
+        Some(Role::Change) => None,
+    };
+    if let Some((refused, why)) = refused {
+        let caller = guard::caller(&head.headers, &head.extensions, Role::Look);
+        audit::refused(site, &caller, role, head.uri.path(), &why).await;
+        return Err(refused);
     }
     let call = call.map_err(Refused::Wrong)?;
     if let Some(why) = call.kind().and_then(|kind| hook.refuses(kind)) {

@@ -38,7 +38,7 @@ const FETCH_METADATA: &str = "sec-fetch-";
 const BROWSERS: [&str; 5] = ["mozilla/", "opera/", "lynx/", "w3m/", "elinks"];
 
 /// Programs send no Origin; browsers send theirs with every request that can change something.
-pub(super) fn same_origin(headers: &HeaderMap) -> bool {
+pub(in crate::server) fn same_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
         return headers
             .get("sec-fetch-site")
