@@ -13,6 +13,7 @@ mod events;
 mod gate;
 mod guard;
 mod history;
+mod group;
 mod html;
 mod lists;
 mod openapi;
@@ -86,7 +87,7 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/history", get(html::history))
         .route("/causes", get(html::causes))
         .route("/groups", get(html::groups))
-        .route("/groups/{fingerprint}", get(html::group))
+        .route("/groups/{fingerprint}", get(group::group))
         .route("/routes", get(html::routes))
         .route("/noise", get(html::noise))
         .route("/rules", get(html::rules))

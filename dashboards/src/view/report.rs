@@ -12,6 +12,7 @@ use parity_comparator::decision::{
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::field_share::FieldShare;
+use parity_schemas::history::History;
 use parity_schemas::report::{Report, RouteReport};
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
@@ -231,15 +232,25 @@ impl<'a> ReportView<'a> {
     }
 
     /// What clients got.
-    pub(crate) fn clients(&self) -> ClientsView<'a> {
+    pub(crate) fn clients(&self) -> ClientsView {
         ClientsView {
             received: self.report.counts.received,
-            counts: &self.report.counts.clients,
-            open: if self.completeness().goes_on() {
-                "under way"
-            } else {
-                "not known"
-            },
+            counts: self.report.counts.clients.clone(),
+            goes_on: self.completeness().goes_on(),
+        }
+    }
+
+    /// What clients got in a history, which has those of all versions and rules.
+    pub(crate) fn clients_of(&self, history: &History) -> ClientsView {
+        let mut counts = Clients::new();
+        let each = history.buckets.iter().flat_map(|bucket| &bucket.clients);
+        for (outcome, count) in each {
+            *counts.entry(*outcome).or_default() += count;
+        }
+        ClientsView {
+            received: history.buckets.iter().map(|bucket| bucket.received).sum(),
+            counts,
+            goes_on: self.completeness().goes_on(),
         }
     }
 
@@ -296,30 +307,36 @@ impl<'a> ReportView<'a> {
 }
 
 /// What clients got. It comes before everything else, because nothing is worse than users without an answer.
-pub(crate) struct ClientsView<'a> {
+pub(crate) struct ClientsView {
     /// How many requests.
     pub(crate) received: u64,
     /// What became of them.
-    pub(crate) counts: &'a Clients,
-    /// Why some clients have no outcome.
-    pub(crate) open: &'static str,
+    pub(crate) counts: Clients,
+    /// Whether a process may still say what became of the others.
+    pub(crate) goes_on: bool,
 }
 
-impl ClientsView<'_> {
+impl ClientsView {
     /// How good that is.
     pub(crate) fn tone(&self) -> Tone {
         let failed = self.counts.keys().any(|outcome| outcome.is_failure());
         let answered = self.counts.keys().all(|outcome| outcome.is_answered());
-        match (failed, answered && self.without_outcome() == 0) {
+        // Who still waits has lost nothing yet.
+        match (failed, answered && (self.goes_on || self.without_outcome() == 0)) {
             (true, _) => Tone::Bad,
             (false, true) => Tone::Good,
             (false, false) => Tone::Open,
         }
     }
 
-    /// In one sentence.
+    /// Why some clients have no outcome.
+    pub(crate) const fn open(&self) -> &'static str {
+        if self.goes_on { "under way" } else { "not known" }
+    }
+
+    /// What became of those that have an outcome, in one sentence.
     pub(crate) fn told(&self) -> String {
-        parity_schemas::clients::told(self.received, self.counts, grouped)
+        parity_schemas::clients::told(&self.counts, grouped)
     }
 
     /// Requests that have no outcome.
