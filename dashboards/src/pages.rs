@@ -39,9 +39,7 @@ use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
-pub(crate) use screens::{
-    causes, causes_names, groups, health, history, noise, routes, rules,
-};
+pub(crate) use screens::{causes, causes_names, groups, health, history, noise, routes, rules};
 use shell::{Scope, Screen, Shell};
 
 use crate::view::{

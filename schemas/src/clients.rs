@@ -165,10 +165,7 @@ mod tests {
                 count.to_string()
             })
         };
-        assert_eq!(
-            told(&[(Success, 2)]),
-            "all 2 got the legacy's whole answer"
-        );
+        assert_eq!(told(&[(Success, 2)]), "all 2 got the legacy's whole answer");
         assert_eq!(
             told(&[(Success, 1), (ClientAborted, 1)]),
             "1 of 2 got the legacy's whole answer"

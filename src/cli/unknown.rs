@@ -2,9 +2,9 @@
 //! setting is set; the nearest flag, which clap would suggest, is another one. So is it for a flag that only other commands
 //! have, where this one has its own for the same purpose.
 
-use clap::{Command, Parser};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Parser};
 
 use crate::config::settings;
 
@@ -98,7 +98,10 @@ mod tests {
             assert!(!told.contains("similar argument"), "{told}");
         }
         let of_pages = told("--listen");
-        assert!(of_pages.contains("the address of the pages is '--admin'"), "{of_pages}");
+        assert!(
+            of_pages.contains("the address of the pages is '--admin'"),
+            "{of_pages}"
+        );
         let told = told("--smaple");
         assert!(told.contains("'--sample'"), "{told}");
     }

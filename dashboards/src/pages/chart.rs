@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
 use super::shell::{Screen, Shell};
-use crate::view::{ChartView, Told};
 use crate::view::words::{grouped, percent};
+use crate::view::{ChartView, Told};
 
 /// The sizes of a drawing, in its own units. It is stretched to the width of the page, with its texts, which nobody could read
 /// if a wide one were shrunk to a narrow screen. So there are two, and the style sheet shows the one that fits.
@@ -254,11 +254,15 @@ impl Drawing<'_> {
 
     /// Times below.
     pub(super) fn ticks(&self) -> impl Iterator<Item = Label> {
-        self.view.ticks.iter().step_by(self.size.every).map(|(share, text)| Label {
-            x: unit(self.across(*share)),
-            y: unit(BOTTOM + 18.0),
-            text: text.clone(),
-        })
+        self.view
+            .ticks
+            .iter()
+            .step_by(self.size.every)
+            .map(|(share, text)| Label {
+                x: unit(self.across(*share)),
+                y: unit(BOTTOM + 18.0),
+                text: text.clone(),
+            })
     }
 
     /// What changed: a line with its number above.

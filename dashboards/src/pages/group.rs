@@ -2,6 +2,7 @@
 
 use askama::Template;
 use parity_comparator::RuleConfig;
+use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::record::Mismatch;
 use parity_schemas::suggested::{Effect, Suggestions};
 use parity_schemas::tally::INTERVAL_MICROS;
@@ -43,6 +44,9 @@ struct GroupPage<'a> {
     chart: Option<Chart<'a>>,
     first: SeenAt,
     last: SeenAt,
+    special: &'a [SpecialAttribute],
+    /// Whether that is beside the requests since it was first seen alone.
+    is_since: bool,
     /// Where it was found instead, in a sentence.
     elsewhen: Option<String>,
     elsewhere: Vec<Elsewhere>,
@@ -73,6 +77,8 @@ pub(crate) struct GroupFound<'a> {
     pub(crate) decided: &'a Decided,
     /// What the list of what counts leaves out of it.
     pub(crate) left_out: &'a LeftOut,
+    /// What is special about its requests beside those since it was first seen, where that is not all that is counted.
+    pub(crate) special: Option<Vec<SpecialAttribute>>,
     /// When it was found.
     pub(crate) times: &'a GroupTimes,
     /// The version that was looked at first and does not have it.
@@ -142,6 +148,8 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
                 )
             }
         }),
+        special: found.special.as_deref().unwrap_or(&report.special),
+        is_since: found.special.is_some(),
         known_entry,
         unruled: unruled.map(|one| one.why.as_str()),
         rate: row.rate(),

@@ -177,4 +177,3 @@ pub(crate) fn overview(
     }
     .render()
 }
-

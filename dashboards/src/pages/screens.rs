@@ -11,14 +11,13 @@ use parity_schemas::watermark::InstanceWatermark;
 use super::chart::{Chart, Sparkline};
 use super::shell::{Screen, Shell};
 use super::{
-    Examples, count, fields_compared, group_path, latency, moment,
-    most_frequent_share, number, percent, second, side, spark, target_count,
+    Examples, count, fields_compared, group_path, latency, moment, most_frequent_share, number,
+    percent, second, side, spark, target_count,
 };
 use crate::view::words::grouped;
 use crate::view::{
-    Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView,
-    Differing, Entry, GroupTimes, ReportView, SeenAt,
-    SinkStatus, history_sentences, not_compared,
+    Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing, Entry,
+    GroupTimes, ReportView, SeenAt, SinkStatus, history_sentences, not_compared,
 };
 
 /// Causes and groups on the screen of causes; the list of groups has all of them.
@@ -243,4 +242,3 @@ pub(crate) fn groups(
     }
     .render()
 }
-

@@ -6,8 +6,12 @@
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
+use parity_comparator::causes::special;
+use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::record::Mismatch;
+use parity_schemas::report::GroupReport;
 use parity_schemas::suggested::Suggestions;
+use parity_schemas::tally::{INTERVAL_MICROS, minute};
 use parity_schemas::time::Timestamp;
 use parity_sink::{MismatchFilter, Reader, StoreError};
 
@@ -21,6 +25,28 @@ use crate::view::{self, Browsed, Decided, GroupTimes, LeftOut};
 
 /// Mismatches on the page of a group.
 const OF_A_GROUP: usize = 25;
+
+/// What is special about the requests of a group, beside those of its route since it was first seen: what was asked before it began
+/// says nothing of who meets it. `None` where that is the same as all that is counted, or there is nothing to tell.
+fn special_since(
+    reader: &Reader,
+    place: &Place,
+    group: &GroupReport,
+) -> Result<Option<Vec<SpecialAttribute>>, StoreError> {
+    let report = &place.decided.report;
+    let begin = Timestamp::from_micros(minute(group.first_seen).saturating_mul(INTERVAL_MICROS));
+    let is_all = report.window.is_none_or(|window| begin <= window.from);
+    if group.special.is_empty() || is_all {
+        return Ok(None);
+    }
+    let mut selection = place.question.selected();
+    selection.candidate_version = Some(report.candidate_version.clone());
+    selection.since = Some(begin);
+    let later = reader.report(&selection)?;
+    let mut routes = later.routes.iter();
+    let route = routes.find(|route| route.route == group.route);
+    Ok(route.map(|route| special(&group.attributes, group.count, &route.attributes)))
+}
 
 /// Where a group is.
 struct Place {
@@ -87,6 +113,7 @@ pub(super) async fn group(
 ) -> Response {
     struct Found {
         place: Place,
+        special: Option<Vec<SpecialAttribute>>,
         times: GroupTimes,
         mismatches: Vec<Mismatch>,
         suggestions: Suggestions,
@@ -118,10 +145,15 @@ pub(super) async fn group(
             ..filter
         };
         let row = Browsed::find(decided, left_out, &name, of_route.as_deref());
+        let special = match &row {
+            Some(row) => special_since(reader, &place, row.group.report)?,
+            None => None,
+        };
         let (names, route) = row.map_or_else(Default::default, |row| {
             (row.names().to_vec(), Some(row.group.report.route.as_str()))
         });
         Ok(Found {
+            special,
             times: GroupTimes::read(reader, question, names, route)?,
             suggestions: view::suggested(reader, decided, &expires)?,
             mismatches: reader.mismatches(&filter, OF_A_GROUP + 1)?,
@@ -141,6 +173,7 @@ pub(super) async fn group(
         decided: &found.place.decided,
         left_out: &found.place.left_out,
         not_under: found.place.not_under.clone(),
+        special: found.special.take(),
         times: &found.times,
         fingerprint: &fingerprint,
         route: route.as_deref(),
@@ -160,4 +193,3 @@ pub(super) async fn group(
         ),
     }
 }
-

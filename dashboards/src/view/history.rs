@@ -19,8 +19,8 @@ use parity_schemas::time::Timestamp;
 use parity_sink::read::history::{ExcusedSet, HistoryFilter, MAX_EXCUSED};
 use parity_sink::{Reader, Selection, StoreError};
 
-pub(crate) use chart::ChartView;
 pub(crate) use self::marks::switches;
+pub(crate) use chart::ChartView;
 pub(crate) use groups::{DAY_MICROS, GroupTimes, SeenAt};
 
 use self::hour::Hour;

@@ -247,7 +247,12 @@ impl Now<'_> {
         };
         let (from, long) = last(&self.lately.recent).or_else(|| last(self.history))?;
         let to = from.saturating_add_micros(long);
-        let failed: u64 = self.history.buckets.iter().map(|one| one.clients_failed).sum();
+        let failed: u64 = self
+            .history
+            .buckets
+            .iter()
+            .map(|one| one.clients_failed)
+            .sum();
         let passed = self.lately.at.as_micros() - to.as_micros();
         Some(Alert::bad(
             "Clients got errors",
@@ -265,9 +270,9 @@ impl Now<'_> {
         let (recent, whole) = (down_since(&self.lately.recent), down_since(self.history));
         // Of longer steps only where all of the last minutes are of it, too.
         let minutes = &self.lately.recent.buckets;
-        let is_all = minutes.iter().all(|one| {
-            one.compared == 0 || recent.is_some_and(|(since, _)| since <= one.from)
-        });
+        let is_all = minutes
+            .iter()
+            .all(|one| one.compared == 0 || recent.is_some_and(|(since, _)| since <= one.from));
         let found = match (recent, whole) {
             (Some(recent), Some(whole)) if is_all && whole.0 < recent.0 => Some(whole),
             (None, whole) if is_all => whole,
@@ -280,7 +285,10 @@ impl Now<'_> {
                 grouped(failed)
             )
         });
-        if self.status.is_some_and(|status| !status.candidate_reachable) {
+        if self
+            .status
+            .is_some_and(|status| !status.candidate_reachable)
+        {
             let told = since.unwrap_or_else(|| "the mirror has just found it so".to_owned());
             let told = format!("{told}; it is left alone and tried again now and then");
             return Some(Alert::bad("Candidate down", told));
@@ -350,9 +358,9 @@ impl Now<'_> {
         };
         match (last(&self.lately.recent), last(self.history), self.counted) {
             (Some(recent), ..) => Some(recent),
-            (None, Some(to), Some(counted)) => Some(to.min(counted.max(
-                to.saturating_add_micros(-length(self.history)),
-            ))),
+            (None, Some(to), Some(counted)) => {
+                Some(to.min(counted.max(to.saturating_add_micros(-length(self.history)))))
+            }
             (None, shown, counted) => shown.or(counted),
         }
     }
@@ -360,7 +368,11 @@ impl Now<'_> {
     fn traffic(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
         let last = self.last_request()?;
         let passed = self.lately.at.as_micros() - last.as_micros();
-        let last = format!("the last one was received about {} ({})", ago(passed.max(0)), moment(last));
+        let last = format!(
+            "the last one was received about {} ({})",
+            ago(passed.max(0)),
+            moment(last)
+        );
         if self.live().next().is_some() {
             return (passed >= QUIET_MICROS).then(|| Alert::bad("No requests", last));
         }

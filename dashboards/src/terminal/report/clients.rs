@@ -28,10 +28,7 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
 }
 
 /// The one line that every reader gets.
-pub(in crate::terminal) fn headline(
-    out: &mut String,
-    clients: &ClientsView,
-) -> std::fmt::Result {
+pub(in crate::terminal) fn headline(out: &mut String, clients: &ClientsView) -> std::fmt::Result {
     let word = styled(style(clients.tone()), "CLIENTS");
     write!(out, "{word} {}", clients.told())?;
     let classes: Vec<String> = clients

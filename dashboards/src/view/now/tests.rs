@@ -91,7 +91,11 @@ const LIVE: fn() -> [InstanceWatermark; 1] = || [run(RunState::Complete, -60)];
 
 #[test]
 fn clients_are_told_of_now_and_of_what_they_had_before() {
-    let calm: &[Counts] = &[(-2, 60, 0, 60, 0, 0), (-1, 60, 0, 60, 0, 0), (0, 30, 0, 30, 0, 0)];
+    let calm: &[Counts] = &[
+        (-2, 60, 0, 60, 0, 0),
+        (-1, 60, 0, 60, 0, 0),
+        (0, 30, 0, 30, 0, 0),
+    ];
     let day: &[Counts] = &[(-45, 900, 0, 900, 0, 0), (-15, 900, 0, 900, 0, 0)];
     assert_eq!(
         told(calm, day, &LIVE(), &[]),
@@ -101,7 +105,11 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
             vec![]
         )
     );
-    let hurt: &[Counts] = &[(-2, 60, 0, 60, 0, 0), (-1, 60, 6, 60, 0, 0), (0, 30, 9, 30, 0, 0)];
+    let hurt: &[Counts] = &[
+        (-2, 60, 0, 60, 0, 0),
+        (-1, 60, 6, 60, 0, 0),
+        (0, 30, 9, 30, 0, 0),
+    ];
     let (tone, now, alerts) = told(hurt, day, &LIVE(), &[]);
     assert_eq!(tone, Tone::Bad);
     assert_eq!(now, "1.0 requests/s, 10 % without a whole answer");
@@ -116,7 +124,10 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
     let [alert] = &alerts[..] else {
         panic!("{alerts:?}");
     };
-    assert!(alert.starts_with("Clients got errors: 70 requests got no whole answer"), "{alert}");
+    assert!(
+        alert.starts_with("Clients got errors: 70 requests got no whole answer"),
+        "{alert}"
+    );
     assert!(alert.ends_with("(30 minutes ago)"), "{alert}");
 }
 
@@ -146,7 +157,10 @@ fn a_candidate_is_down_since_it_failed_on_everything() {
     ];
     let (.., alerts) = told(all, day, &LIVE(), &[]);
     let since = minute(-45).to_string()[11..16].to_owned();
-    assert!(alerts[0].contains(&format!("since about {since} ")), "{alerts:?}");
+    assert!(
+        alerts[0].contains(&format!("since about {since} ")),
+        "{alerts:?}"
+    );
     // One failure is no end, and one answer is a begin.
     for recent in [
         &[(-1, 1, 0, 1, 1, 0)][..],
@@ -167,12 +181,22 @@ fn that_nobody_asks_and_that_nobody_records_are_two_things() {
             "No requests: the last one was received about 12 minutes ago ({last})"
         )]
     );
-    let (.., alerts) = told(&[(-13, 60, 0, 60, 0, 0)], &[], &[run(RunState::Silent, -60)], &[]);
+    let (.., alerts) = told(
+        &[(-13, 60, 0, 60, 0, 0)],
+        &[],
+        &[run(RunState::Silent, -60)],
+        &[],
+    );
     assert!(
         alerts[0].starts_with("No process records now: the last one was heard of at"),
         "{alerts:?}"
     );
-    let (.., alerts) = told(&[(-13, 60, 0, 60, 0, 0)], &[], &[run(RunState::Ended, -60)], &[]);
+    let (.., alerts) = told(
+        &[(-13, 60, 0, 60, 0, 0)],
+        &[],
+        &[run(RunState::Ended, -60)],
+        &[],
+    );
     assert!(alerts[0].contains("the last one ended at"), "{alerts:?}");
 }
 
@@ -185,7 +209,12 @@ fn shadowing_is_off_until_somebody_starts_it_or_the_process_begins_anew() {
     let [alert] = &alerts[..] else {
         panic!("{alerts:?}");
     };
-    for part in ["Shadowing is off: ", "nothing of one ", "(10 minutes ago)", "Ada\\u{202e}"] {
+    for part in [
+        "Shadowing is off: ",
+        "nothing of one ",
+        "(10 minutes ago)",
+        "Ada\\u{202e}",
+    ] {
         assert!(alert.contains(part), "{alert}");
     }
     let on = switch(ShadowingOn, -5, "");
@@ -196,7 +225,12 @@ fn shadowing_is_off_until_somebody_starts_it_or_the_process_begins_anew() {
         assert_eq!(told(traffic, &[], &runs, &switches).2, Vec::<String>::new());
     }
     // A run may have begun with a reload: what is counted tells.
-    let (.., alerts) = told(&[(-1, 60, 0, 0, 0, 60)], &[], &[run(RunState::Complete, -7)], &[off]);
+    let (.., alerts) = told(
+        &[(-1, 60, 0, 0, 0, 60)],
+        &[],
+        &[run(RunState::Complete, -7)],
+        &[off],
+    );
     assert_eq!(alerts.len(), 1, "{alerts:?}");
     let (.., alerts) = told(&[(-1, 60, 0, 0, 0, 60)], &[], &LIVE(), &[]);
     assert!(alerts[0].contains("does not say who"), "{alerts:?}");

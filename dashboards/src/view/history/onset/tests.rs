@@ -1,3 +1,5 @@
+//! Buckets of a few minutes, and since when they differ.
+
 use super::*;
 
 const MINUTE: i64 = 60_000_000;
@@ -128,8 +130,5 @@ fn an_incident_ends_with_minutes_that_are_clearly_better_and_no_later_one_joins_
         (Differs, Some(1), Some(4))
     );
     // A few of many that still differ are no end.
-    assert_eq!(
-        state(&[bad(1), (2, 60, 300)]),
-        (Differs, Some(1), Some(3))
-    );
+    assert_eq!(state(&[bad(1), (2, 60, 300)]), (Differs, Some(1), Some(3)));
 }
