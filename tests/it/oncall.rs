@@ -74,7 +74,7 @@ fn an_outage_of_the_legacy_is_told_under_the_next_candidate_and_its_difference_i
     let link = link.replace("&#38;", "&");
     // The overview leads to it, and to its route.
     for wanted in [
-        &link[..24],
+        link.split('?').next().expect("a path"),
         "Route that fails",
         "/groups?max_mismatch_rate=0.2&#38;of_route=",
     ] {
