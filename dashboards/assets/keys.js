@@ -91,7 +91,7 @@ export function listen(place) {
     j: () => go(rows(), 1, target),
     k: () => go(rows(), -1, target),
     o: open,
-    u: () => lead("main a[rel~=up], header a.home"),
+    u: () => lead(document.querySelector("main a[rel~=up]") ? "main a[rel~=up]" : "header a.home"),
     n: () => go(differences(), 1),
     p: () => go(differences(), -1),
     "]": () => lead("main a[rel~=next]"),
