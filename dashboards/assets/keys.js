@@ -28,11 +28,13 @@ function rows() {
   return [...document.querySelectorAll("main tbody > tr")].filter((row) => shown(row) && target(row));
 }
 
-// The first line of each run of lines that differ.
+// What the server calls a difference, and in what it has laid out by line, the first line of each run that differs.
 function differences() {
-  const lines = [...document.querySelectorAll("main [data-difference], main .sides .legacy, main .sides .candidate, main .split tr:has(mark)")];
-  const differs = new Set(lines);
-  return lines.filter((line) => shown(line) && !differs.has(line.previousElementSibling));
+  const all = [...document.querySelectorAll("main [data-difference], main .sides .legacy, main .sides .candidate, main .split tr:has(mark)")];
+  const lines = new Set(all.filter((one) => !one.hasAttribute("data-difference")));
+  return all.filter((one) => shown(one) && (lines.has(one)
+    ? !one.closest("[data-difference]") && !lines.has(one.previousElementSibling)
+    : true));
 }
 
 // Of elements in the order of the page, the one behind or before the one that was reached last.
@@ -89,7 +91,7 @@ export function listen(place) {
     j: () => go(rows(), 1, target),
     k: () => go(rows(), -1, target),
     o: open,
-    u: () => lead("main a[rel~=up], header a.home"),
+    u: () => lead(document.querySelector("main a[rel~=up]") ? "main a[rel~=up]" : "header a.home"),
     n: () => go(differences(), 1),
     p: () => go(differences(), -1),
     "]": () => lead("main a[rel~=next]"),

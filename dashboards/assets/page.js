@@ -97,7 +97,10 @@ export function dress(main) {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("button[data-copies]");
-  if (button) copy(button.dataset.copies || button.previousElementSibling.textContent, button);
+  if (!button) return;
+  const of = button.previousElementSibling;
+  // A link is copied as an address that somebody else can open.
+  copy(button.dataset.copies || of.href || of.textContent, button);
 });
 
 // Copies a text, and says so where it was asked for.

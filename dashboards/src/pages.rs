@@ -6,6 +6,8 @@
 
 mod chart;
 mod exchange;
+mod group;
+mod overview;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
@@ -14,11 +16,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use askama::Template;
-use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditPage, AuditSource};
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditPage};
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::field_share::FieldShare;
 use parity_schemas::record::{Mismatch, RecordedMessage};
+use parity_schemas::report::GroupReport;
 use parity_schemas::tally::Counts;
 use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
@@ -28,19 +31,19 @@ use rust_embed::RustEmbed;
 use uuid::Uuid;
 
 use crate::links::escaped;
+use crate::view;
 use crate::view::words::{
     elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
 };
 use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
-pub(crate) use screens::{
-    GroupFound, causes, causes_names, group, groups, health, history, noise, overview, routes,
-    rules,
-};
-use shell::Shell;
+pub(crate) use group::{GroupFound, group};
+pub(crate) use overview::overview;
+pub(crate) use screens::{causes, causes_names, groups, health, history, noise, routes, rules};
+use shell::{Scope, Screen, Shell};
 
 use crate::view::{
-    CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,
+    Cause, CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,
     Headline, MismatchView, ReportView, Room, Status, Tone, Weight, Which, not_compared,
 };
 
@@ -69,8 +72,8 @@ struct ReportPage<'a> {
     shell: &'a Shell,
     view: ReportView<'a>,
     headline: Headline,
-    clients: ClientsView<'a>,
-    examples: Examples,
+    clients: ClientsView,
+    examples: Examples<'a>,
     times: Option<&'a GroupTimes>,
 }
 
@@ -80,10 +83,10 @@ struct ReportPage<'a> {
 struct ReportFile<'a> {
     view: ReportView<'a>,
     headline: Headline,
-    clients: ClientsView<'a>,
+    clients: ClientsView,
     decision: DecisionView<'a>,
     mismatches: &'a [Mismatch],
-    examples: Examples,
+    examples: Examples<'a>,
     times: Option<&'a GroupTimes>,
     layout: Layout,
     /// It is ours, and the only text that is not escaped.
@@ -91,20 +94,44 @@ struct ReportFile<'a> {
 }
 
 /// Where the mismatches are that a report shows as examples.
-enum Examples {
-    /// Each has a page of its own.
-    Served,
+enum Examples<'a> {
+    /// Each has a page of its own, and so have groups and routes. Links keep this scope.
+    Served(&'a Scope),
     /// Those that stand below, in the same file.
     Below(HashSet<Uuid>),
 }
 
-impl Examples {
+impl Examples<'_> {
     /// The address of one; `None` where there is none.
     fn to(&self, id: &Uuid) -> Option<String> {
         match self {
-            Self::Served => Some(format!("/mismatches/{id}")),
+            Self::Served(_) if id.is_nil() => None,
+            Self::Served(scope) => Some(scope.to(&format!("/mismatches/{id}"))),
             Self::Below(ids) => ids.contains(id).then(|| format!("#{}", self.name(id))),
         }
+    }
+
+    /// The address of the page of a group; `None` in a file.
+    fn group(&self, group: &GroupReport) -> Option<String> {
+        let Self::Served(scope) = self else {
+            return None;
+        };
+        let path = group_path(&group.fingerprint);
+        Some(scope.with(&path, &[("of_route", &group.route)]))
+    }
+
+    /// The address of the most frequent group of a cause; `None` in a file.
+    fn cause(&self, cause: &Cause<'_>) -> Option<String> {
+        let members = cause.members.iter().map(|member| member.group);
+        self.group(members.max_by_key(|group| group.count)?)
+    }
+
+    /// The address of what differs on a route; `None` in a file.
+    fn route(&self, route: &str) -> Option<String> {
+        let Self::Served(scope) = self else {
+            return None;
+        };
+        Some(scope.with(Screen::Groups.path(), &[("of_route", route)]))
     }
 
     /// What one is called in the file.
@@ -161,6 +188,15 @@ fn most_frequent_share(share: &Option<f64>) -> String {
 fn fields_compared(counts: &Counts) -> String {
     FieldShare::of(&counts.fields)
         .map_or_else(|| "–".to_owned(), |share| format!("{} %", share.percent()))
+}
+
+/// A time that something took.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "askama passes fields by reference"
+)]
+fn time(micros: &u64) -> String {
+    elapsed(*micros)
 }
 
 /// A share in a cell.
@@ -263,31 +299,9 @@ struct ChangesPage<'a> {
     page: &'a AuditPage,
 }
 
-/// Who asked for a change, as far as that is known.
+/// Who asked for a change.
 fn who(change: &Audit) -> String {
-    let source = change.source.meaning();
-    let mut told = match change.source {
-        AuditSource::AdminPort => {
-            let user = match change.user.as_str() {
-                "" => String::new(),
-                user => format!("{user}, "),
-            };
-            let token = match change.token.as_str() {
-                "" => "without a token".to_owned(),
-                token => format!("with the {token} token"),
-            };
-            format!("{user}{source}, {token}")
-        }
-        AuditSource::Command => match change.user.as_str() {
-            "" => source.to_owned(),
-            user => format!("{user}, {source}"),
-        },
-        AuditSource::Signal | AuditSource::Clock => source.to_owned(),
-    };
-    if !change.address.is_empty() {
-        told = format!("{told}, from {}", change.address);
-    }
-    visible(&told)
+    visible(&view::changes::who(change))
 }
 
 #[derive(Template)]
@@ -335,7 +349,7 @@ pub(crate) fn report(shell: &Shell, decided: &Decided) -> askama::Result<String>
         headline: view.headline(),
         view,
         clients,
-        examples: Examples::Served,
+        examples: Examples::Served(&shell.scope),
         times: None,
     }
     .render()

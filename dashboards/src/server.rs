@@ -11,6 +11,7 @@ mod connections;
 mod downloads;
 mod events;
 mod gate;
+mod group;
 mod guard;
 mod history;
 mod html;
@@ -101,7 +102,7 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/history", get(html::history))
         .route("/causes", get(html::causes))
         .route("/groups", get(html::groups))
-        .route("/groups/{fingerprint}", get(html::group))
+        .route("/groups/{fingerprint}", get(group::group))
         .route("/routes", get(html::routes))
         .route("/noise", get(html::noise))
         .route("/rules", get(html::rules))

@@ -10,6 +10,7 @@
 mod bodies;
 mod browse;
 mod cases;
+pub(crate) mod changes;
 mod completeness;
 mod curl;
 mod decided;
@@ -27,6 +28,7 @@ mod listed;
 mod listing;
 mod mismatch;
 mod noise;
+mod now;
 mod recounted;
 mod report;
 mod rerun;
@@ -53,7 +55,7 @@ pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
-    ChartView, DAY_MICROS, GroupTimes, SeenAt, sentences as history_sentences,
+    ChartView, DAY_MICROS, GroupTimes, SeenAt, Told, sentences as history_sentences,
 };
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};
@@ -64,6 +66,7 @@ pub(crate) use listing::LeftOut;
 pub use listing::Listing;
 pub(crate) use mismatch::{MismatchView, Which};
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
+pub(crate) use now::{Alert, Lately, Now, down_since};
 pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,

@@ -100,8 +100,10 @@ impl ClientOutcome {
     }
 }
 
-/// What became of all of them, in one sentence about clients; `number` writes a count.
-pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) -> String {
+/// What became of all that have an outcome, in one sentence about clients; `number` writes a count. Requests without one are
+/// under way or lost, which counts do not tell. In a range there may also be more outcomes than requests, of those that
+/// were received before.
+pub fn told(clients: &Clients, number: impl Fn(u64) -> String) -> String {
     let sum = |wanted: fn(ClientOutcome) -> bool| -> u64 {
         let counted = clients.iter().filter(|(outcome, _)| wanted(**outcome));
         counted.map(|(_, count)| count).sum()
@@ -110,32 +112,35 @@ pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) ->
         sum(ClientOutcome::is_failure),
         sum(ClientOutcome::is_answered),
     );
+    let ended = sum(|_| true);
     let tapped = sum(|outcome| outcome == ClientOutcome::Tapped);
     let replayed = sum(|outcome| outcome == ClientOutcome::Replayed);
     if failed > 0 {
-        let share = failed as f64 / received.max(1) as f64 * 100.0;
+        let share = failed as f64 / ended.max(1) as f64 * 100.0;
         format!(
             "{} of {} got no whole answer ({share:.2} %)",
             number(failed),
-            number(received)
+            number(ended)
         )
     } else if tapped > 0 && answered == 0 {
         format!(
             "not seen here: {} copies came from a proxy, which answers its clients by itself",
             number(tapped)
         )
-    } else if replayed > 0 && replayed == received {
+    } else if replayed > 0 && replayed == ended {
         format!(
             "none: what was received ({}) came from a recording",
             number(replayed)
         )
-    } else if answered == received {
-        format!("all {} got the legacy's whole answer", number(received))
+    } else if ended == 0 {
+        "none of their requests has ended".to_owned()
+    } else if answered == ended {
+        format!("all {} got the legacy's whole answer", number(ended))
     } else {
         format!(
             "{} of {} got the legacy's whole answer",
             number(answered),
-            number(received)
+            number(ended)
         )
     }
 }
@@ -155,28 +160,25 @@ mod tests {
             );
             assert!(!(outcome.is_answered() && outcome.is_failure()));
         }
-        let told = |received, clients: &[(ClientOutcome, u64)]| {
-            told(received, &clients.iter().copied().collect(), |count| {
+        let told = |clients: &[(ClientOutcome, u64)]| {
+            told(&clients.iter().copied().collect(), |count| {
                 count.to_string()
             })
         };
+        assert_eq!(told(&[(Success, 2)]), "all 2 got the legacy's whole answer");
         assert_eq!(
-            told(2, &[(Success, 2)]),
-            "all 2 got the legacy's whole answer"
-        );
-        assert_eq!(
-            told(2, &[(Success, 1), (ClientAborted, 1)]),
+            told(&[(Success, 1), (ClientAborted, 1)]),
             "1 of 2 got the legacy's whole answer"
         );
         assert_eq!(
-            told(8, &[(Success, 7), (LegacyTruncated, 1)]),
+            told(&[(Success, 7), (LegacyTruncated, 1)]),
             "1 of 8 got no whole answer (12.50 %)"
         );
         assert_eq!(
-            told(3, &[(ClientOutcome::Replayed, 3)]),
+            told(&[(ClientOutcome::Replayed, 3)]),
             "none: what was received (3) came from a recording"
         );
-        assert!(told(3, &[(Tapped, 3)]).starts_with("not seen here: 3 copies"));
+        assert!(told(&[(Tapped, 3)]).starts_with("not seen here: 3 copies"));
         assert_eq!(ClientOutcome::of_status(503), ClientOutcome::ServerError);
         assert_eq!(ClientOutcome::of_status(0), ClientOutcome::OtherStatus);
         assert_eq!(ClientOutcome::of_status(999), ClientOutcome::OtherStatus);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::clients::Clients;
 use crate::evidence::Window;
 use crate::recheck::ClassCounts;
 use crate::time::Timestamp;
@@ -77,6 +78,15 @@ pub struct HistoryBucket {
     pub candidate_failures: u64,
     /// Clients that were there and did not get a whole answer.
     pub clients_failed: u64,
+    /// All clients by outcome; outcomes without a count are absent.
+    #[serde(default)]
+    pub clients: Clients,
+    /// Requests that were not compared because shadowing was off.
+    #[serde(default)]
+    pub shadowing_off: u64,
+    /// Requests that were not compared because the candidate kept failing and was left alone.
+    #[serde(default)]
+    pub breaker_open: u64,
     /// Places in `identities` of those that counted.
     pub identities: Vec<u32>,
     /// The legacy's time to the head of the answer in µs, `p50` and `p99`; empty where it is not known.
@@ -111,19 +121,23 @@ vocabulary! {
         Rules = "rules" => "other rules",
         /// Sampling, limits or routes.
         Configuration = "configuration" => "another part of the traffic is compared",
+        /// Nothing is compared from then on.
+        ShadowingOff = "shadowing_off" => "shadowing was stopped",
+        /// Requests are compared again.
+        ShadowingOn = "shadowing_on" => "shadowing was started",
     }
 }
 
 /// Something changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// When the first interval began that it counts in.
+    /// When the first interval began that it counts in; of shadowing, when it was done.
     pub time: Timestamp,
     /// What.
     pub kind: MarkKind,
-    /// What it was before, a version or a hash; empty for a configuration.
+    /// What it was before, a version or a hash; empty for a configuration and for shadowing.
     pub from: String,
-    /// What it is from then on.
+    /// What it is from then on; for shadowing, who did it.
     pub to: String,
 }
 
@@ -180,7 +194,8 @@ vocabulary! {
     }
 }
 
-/// Since when the services differ by more than is allowed, as far as buckets tell.
+/// Since when the services differ by more than is allowed, as far as buckets tell: of one version of the candidate, unless a
+/// history has several and none was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Onset {
     /// How it stands.
@@ -198,6 +213,9 @@ pub struct Onset {
     /// The end of the last bucket before it in which anything was compared. The change lies between that and the end of the
     /// first bucket of the stretch; `None` if nothing was compared before, so that it may be older than the range.
     pub after: Option<Timestamp>,
+    /// What was compared behind it, up to the end.
+    #[serde(default)]
+    pub since: Compared,
 }
 
 /// How many requests were compared, and differ.

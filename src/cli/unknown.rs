@@ -1,23 +1,34 @@
 //! Parses the command line. An unknown flag that is the name of a setting without a flag is answered with where that
-//! setting is set; the nearest flag, which clap would suggest, is another one.
+//! setting is set; the nearest flag, which clap would suggest, is another one. So is it for a flag that only other commands
+//! have, where this one has its own for the same purpose.
 
-use clap::Parser;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Parser};
 
 use crate::config::settings;
 
+/// Flags of some commands, and what means the same to others: where somebody connects, for people or for traffic.
+const SAME: [(&str, &str); 1] = [("listen", "admin")];
+
 /// The command line of this process. A wrong one ends the process, as does `--help`.
 pub(crate) fn parse<C: Parser>() -> C {
-    C::try_parse().unwrap_or_else(|error| explained(error).exit())
+    C::try_parse().unwrap_or_else(|error| explained(error, &C::command()).exit())
 }
 
-fn explained(mut error: clap::Error) -> clap::Error {
+fn explained(mut error: clap::Error, command: &Command) -> clap::Error {
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => flag,
         _ => return error,
     };
-    let tips = tips(flag);
+    let used = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+        _ => String::new(),
+    };
+    let mut tips = tips(flag);
+    if tips.is_empty() {
+        tips.extend(same(flag, &used, command));
+    }
     if !tips.is_empty() {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
@@ -43,8 +54,24 @@ fn tips(flag: &str) -> Vec<StyledStr> {
         .collect()
 }
 
+/// What means the same as a flag to the command that was called: the one whose name stands in its usage.
+fn same(flag: &str, usage: &str, all: &Command) -> Option<StyledStr> {
+    let name = flag.trim_start_matches('-').split('=').next()?;
+    let (_, meant) = SAME.iter().find(|(other, _)| *other == name)?;
+    let mut called = all;
+    for word in usage.split_whitespace() {
+        called = called.find_subcommand(word).unwrap_or(called);
+    }
+    let mut flags = called.get_arguments().filter_map(clap::Arg::get_long);
+    flags
+        .any(|flag| flag == *meant)
+        .then(|| StyledStr::from(format!("the address of the pages is '--{meant}'")))
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[derive(Debug, Parser)]
@@ -57,7 +84,7 @@ mod tests {
 
     fn told(flag: &str) -> String {
         let parsed = Few::try_parse_from(["parity", flag]);
-        explained(parsed.expect_err("an unknown flag")).to_string()
+        explained(parsed.expect_err("an unknown flag"), &Few::command()).to_string()
     }
 
     #[test]
@@ -70,6 +97,11 @@ mod tests {
             );
             assert!(!told.contains("similar argument"), "{told}");
         }
+        let of_pages = told("--listen");
+        assert!(
+            of_pages.contains("the address of the pages is '--admin'"),
+            "{of_pages}"
+        );
         let told = told("--smaple");
         assert!(told.contains("'--sample'"), "{told}");
     }

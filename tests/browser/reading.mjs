@@ -51,8 +51,8 @@ async function links_alone_lead_to_the_planted_cause_without_a_script(visitor, {
   let clicks = 0;
   while (!new URL(page.url()).pathname.startsWith("/mismatches/")) {
     assert.ok(clicks < MOST_PAGES, page.url());
-    const rows = page.locator("main tbody tr:has(a[href^='/'])").filter({ hasText: /price/ });
-    const row = (await rows.count()) ? rows.first() : page.locator("main tbody tr:has(a[href^='/'])").first();
+    const rows = page.locator("main tbody tr:visible:has(a[href^='/'])").filter({ hasText: /price/ });
+    const row = (await rows.count()) ? rows.first() : page.locator("main tbody tr:visible:has(a[href^='/'])").first();
     await row.locator("a[href^='/']").first().click();
     await page.waitForLoadState();
     clicks += 1;
@@ -109,6 +109,80 @@ async function keys_do_what_they_say(visitor, { plain }) {
   await waitFor("the filter", () => page.evaluate(() => document.activeElement?.matches("main input[type=search]")));
 }
 
+// To the newest exchange of the group of prices, by links.
+async function exchange_of_prices(page, plain) {
+  await open(page, `${plain}/groups?of_route=GET%20/prices/%7Bid%7D`);
+  for (const path of ["/groups/", "/mismatches/"]) {
+    // Those in a column of times are in order; that of an example may be any.
+    await page.locator(path === "/groups/" ? `main a[href^='${path}']` : `main td.time a[href^='${path}']`).first().click();
+    await page.waitForURL((address) => address.pathname.startsWith(path));
+    await page.locator(".bar").waitFor();
+  }
+}
+
+async function keys_lead_from_difference_to_difference_and_from_exchange_to_exchange(visitor, { plain }) {
+  const page = await visitor.page();
+  await exchange_of_prices(page, plain);
+  // What is marked, and its place among all that could be.
+  const here = () => page.evaluate(() => {
+    const one = document.querySelector("[data-here]");
+    return one && { isFinding: one.hasAttribute("data-difference"), isFocused: one === document.activeElement, text: one.textContent };
+  });
+  const differences = await page.locator("main [data-difference]").count();
+  assert.ok(differences >= 1, "the server marks differences");
+  for (let at = 0; at < differences; at += 1) {
+    await page.keyboard.press("n");
+    const found = await here();
+    assert.ok(found.isFinding && found.isFocused, `${at}: ${JSON.stringify(found)}`);
+    assert.match(found.text, /price/);
+  }
+  // Behind the findings, the bodies; and back.
+  await page.keyboard.press("n");
+  const body = await here();
+  assert.ok(!body.isFinding && /100|999/.test(body.text), JSON.stringify(body));
+  await page.keyboard.press("p");
+  assert.ok((await here()).isFinding);
+  const newest = page.url();
+  const place = () => page.locator("nav.pager span").innerText();
+  assert.match(await place(), /^1 of /);
+  await page.keyboard.press("]");
+  await page.waitForURL((address) => address.href !== newest);
+  await page.locator(".bar").waitFor();
+  assert.match(await place(), /^2 of /);
+  const second = page.url();
+  await page.keyboard.press("[");
+  await page.waitForURL((address) => address.href !== second);
+  await page.locator(".bar").waitFor();
+  assert.equal(new URL(page.url()).pathname, new URL(newest).pathname);
+  // The page of a group has its differences marked, too.
+  await page.keyboard.press("u");
+  await page.waitForURL(/\/groups\//);
+  await page.locator(".bar").waitFor();
+  await page.keyboard.press("n");
+  assert.match((await here()).text, /100[\s\S]*999/);
+}
+
+async function what_is_copied_is_of_use_elsewhere(visitor, { plain }) {
+  const page = await visitor.page({ permissions: ["clipboard-read", "clipboard-write"] });
+  await exchange_of_prices(page, plain);
+  const copies = async (button, wanted) => {
+    await button.click();
+    let copied = "";
+    await waitFor(`${wanted}`, async () => wanted.test(copied = await page.evaluate(() => navigator.clipboard.readText())));
+    await waitFor("the word for it", async () => (await button.innerText()) === "Copied");
+    return copied;
+  };
+  const behind = (selector) => page.locator(`${selector} + button.copy`).first();
+  await copies(behind("[data-difference] code"), /^\/price$/);
+  await page.locator("details.copies > summary").click();
+  const link = await copies(behind("a[rel=bookmark]"), /^http:/);
+  assert.ok(link.startsWith(`${plain}/mismatches/`), link);
+  const other = await visitor.page();
+  await open(other, link);
+  assert.match(await other.locator("main").innerText(), PLANTED);
+  await copies(behind("#curl"), /^curl .*SERVICE/s);
+}
+
 async function the_list_of_keys_is_the_documented_one(visitor, { plain, documented }) {
   const page = await visitor.page();
   await open(page, plain);
@@ -135,6 +209,8 @@ export default [
   keys_alone_lead_to_the_planted_cause,
   links_alone_lead_to_the_planted_cause_without_a_script,
   keys_do_what_they_say,
+  keys_lead_from_difference_to_difference_and_from_exchange_to_exchange,
+  what_is_copied_is_of_use_elsewhere,
   the_list_of_keys_is_the_documented_one,
   the_tab_key_reaches_the_content_first,
 ];

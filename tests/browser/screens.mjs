@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 
 import { assertHarmless, open, waitFor } from "./visitor.mjs";
 
-const SCREENS = ["/", "/history", "/causes", "/groups?tab=all", "/routes", "/noise", "/rules", "/decisions", "/report", "/health"];
+const SCREENS = ["/", "/history", "/causes", "/groups?tab=all", "/routes", "/noise", "/rules", "/decisions", "/audit", "/report", "/health"];
 const SCHEMES = ["light", "dark"];
 const WIDTHS = [360, 1920];
 // Pages of one kind, as many as are looked at: those of the hostile ones differ.
@@ -18,6 +18,32 @@ async function assertFits(page) {
     const over = await page.evaluate(() => document.scrollingElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(over <= 0, `${page.url()} at ${width} px is ${over} px too wide`);
   }
+}
+
+// On a narrow screen the head leaves room for what it is the head of, and the texts of a chart can be read.
+async function a_narrow_screen_shows_what_counts(visitor, { plain }) {
+  const page = await visitor.page({ viewport: { width: 360, height: 640 } });
+  const told = [];
+  for (const path of ["/", "/history", "/groups", "/routes"]) {
+    await open(page, plain + path);
+    const found = await page.evaluate(() => {
+      const seen = [...document.querySelectorAll(".chart")].filter((one) => one.checkVisibility());
+      const texts = seen.flatMap((one) => [...one.querySelectorAll("text")]);
+      const table = document.querySelector("main table");
+      return {
+        head: document.querySelector("header").getBoundingClientRect().height,
+        charts: seen.length,
+        text: Math.min(...texts.map((one) => one.getBoundingClientRect().height)),
+        over: table ? table.getBoundingClientRect().right - document.documentElement.clientWidth : 0,
+        main: document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth,
+      };
+    });
+    assert.ok(found.head <= 150, `${path}: the head has ${found.head} px`);
+    if (found.charts) assert.ok(found.charts === 1 && found.text >= 10, `${path}: ${JSON.stringify(found)}`);
+    assert.ok(found.over <= 0 && found.main <= 0, `${path}: ${JSON.stringify(found)}`);
+    told.push(`${path} ${Math.round(found.head)} px`);
+  }
+  return told.join(", ");
 }
 
 // A file that a page offers is saved, and may do nothing where it is opened all the same.
@@ -201,4 +227,5 @@ export default [
   buttons_of_forms_do_what_they_say,
   nothing_of_a_hostile_corpus_is_executed,
   axe_finds_nothing_serious_and_no_page_is_wider_than_its_window,
+  a_narrow_screen_shows_what_counts,
 ];

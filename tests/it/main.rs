@@ -62,6 +62,7 @@ mod no_room;
 mod noise_covers;
 mod noise_shown;
 mod noisy;
+mod oncall;
 mod openapi;
 mod other_rules;
 mod queue;

@@ -82,7 +82,8 @@ fn from_the_overview_three_links_lead_to_what_differs() {
     send(&mirror);
     let overview = page(&mirror, "/");
     for told in [
-        "Clients: ",
+        "Clients now: ",
+        "all versions:",
         "Stop shadowing",
         "7 of 13 compared requests differ",
         "Can this be trusted?",

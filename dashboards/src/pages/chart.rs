@@ -7,15 +7,30 @@ use std::fmt::Write as _;
 
 use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
-use crate::view::ChartView;
+use super::shell::{Screen, Shell};
 use crate::view::words::{grouped, percent};
+use crate::view::{ChartView, Told};
 
-/// The size of the drawing, in its own units. It is stretched to the width of the page.
-const WIDTH: f64 = 1_000.0;
+/// The sizes of a drawing, in its own units. It is stretched to the width of the page, with its texts, which nobody could read
+/// if a wide one were shrunk to a narrow screen. So there are two, and the style sheet shows the one that fits.
+const SIZES: [Size; 2] = [
+    Size {
+        name: "wide",
+        width: 1_000.0,
+        left: 64.0,
+        every: 1,
+    },
+    Size {
+        name: "narrow",
+        width: 380.0,
+        left: 54.0,
+        every: 2,
+    },
+];
 const HEIGHT: f64 = 190.0;
+/// What is left free at the right.
+const MARGIN: f64 = 8.0;
 /// Where the bars are in it.
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 992.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 160.0;
 /// The height of a bar of almost nothing: it must be seen that something differs.
@@ -29,7 +44,8 @@ const SPARK: u64 = 16;
 pub(super) struct Chart<'a> {
     pub(super) view: ChartView<'a>,
     /// Since when the services differ. They are not visible yet.
-    pub(super) told: Vec<String>,
+    pub(super) told: Told,
+    shell: &'a Shell,
 }
 
 /// Where a bar is.
@@ -74,128 +90,42 @@ fn unit(number: f64) -> String {
     format!("{number:.1}")
 }
 
-fn across(share: f64) -> f64 {
-    LEFT + share * (RIGHT - LEFT)
-}
-
 impl<'a> Chart<'a> {
     /// Of a history, with what is told of it; `None` if it has nothing.
-    pub(super) fn of(history: &'a History, told: Vec<String>) -> Option<Self> {
+    pub(super) fn of(shell: &'a Shell, history: &'a History, told: Told) -> Option<Self> {
         Some(Self {
+            shell,
             view: ChartView::of(history)?,
             told,
         })
     }
 
     /// Of one group of differences.
-    pub(super) fn of_group(history: &'a History) -> Option<Self> {
+    pub(super) fn of_group(shell: &'a Shell, history: &'a History) -> Option<Self> {
         Some(Self {
+            shell,
             view: ChartView::of_group(history)?,
-            told: Vec::new(),
+            told: Told::default(),
         })
     }
 
-    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
-    pub(super) fn size(&self) -> String {
-        format!("0 0 {WIDTH} {HEIGHT}")
+    /// Where it is told what differs on a route.
+    pub(super) fn route(&self, route: &str) -> String {
+        let of = [("of_route", route)];
+        self.shell.scope.with(Screen::Groups.path(), &of)
     }
 
-    fn width_of(&self, buckets: usize) -> f64 {
-        (RIGHT - LEFT) * buckets as f64 / self.view.places.max(1) as f64
+    /// Where all routes that differ are told of.
+    pub(super) fn all(&self) -> String {
+        self.shell.scope.to(Screen::Routes.path())
     }
 
-    fn height_of(&self, rate: f64) -> f64 {
-        (BOTTOM - TOP) * (rate / self.view.scale).min(1.0)
-    }
-
-    /// Stretches of which nothing is recorded.
-    pub(super) fn gaps(&self) -> impl Iterator<Item = Shape> {
-        self.view.gaps.iter().map(|(place, count)| Shape {
-            x: unit(LEFT + self.width_of(*place)),
-            y: unit(TOP),
-            width: unit(self.width_of(*count)),
-            height: unit(BOTTOM - TOP),
-            class: "gap",
-            title: "nothing is recorded".to_owned(),
+    /// The chart in each size.
+    pub(super) fn drawings(&self) -> [Drawing<'_>; 2] {
+        SIZES.map(|size| Drawing {
+            view: &self.view,
+            size,
         })
-    }
-
-    /// One for each bucket in which anything was compared.
-    pub(super) fn bars(&self) -> impl Iterator<Item = Shape> {
-        self.view.bars.iter().map(|bar| {
-            let rate = bar.rate.unwrap_or(0.0);
-            let height = if rate > 0.0 {
-                self.height_of(rate).max(LEAST)
-            } else {
-                // So that a bucket in which nothing differs is not one of which nothing is known.
-                0.5
-            };
-            Shape {
-                x: unit(LEFT + self.width_of(bar.place)),
-                y: unit(BOTTOM - height),
-                width: unit((self.width_of(1) - 1.0).clamp(1.0, MOST_WIDE)),
-                height: unit(height),
-                class: match (bar.rate, bar.is_high) {
-                    (None, _) => "none",
-                    (_, true) => "high",
-                    (_, false) => "low",
-                },
-                title: self.view.line(bar),
-            }
-        })
-    }
-
-    /// The height of the allowed rate, if it is in the drawing, with its text.
-    pub(super) fn allowed(&self) -> Option<Label> {
-        let allowed = self.view.allowed;
-        (allowed > 0.0 && allowed <= self.view.scale).then(|| Label {
-            x: unit(RIGHT),
-            y: unit(BOTTOM - self.height_of(allowed)),
-            text: format!("{} allowed", percent(allowed)),
-        })
-    }
-
-    /// The scale at the left.
-    pub(super) fn scale(&self) -> [Label; 2] {
-        let at = |y: f64, rate: f64| Label {
-            x: unit(LEFT - 8.0),
-            y: unit(y),
-            text: percent(rate),
-        };
-        [at(TOP + 4.0, self.view.scale), at(BOTTOM, 0.0)]
-    }
-
-    /// Times below.
-    pub(super) fn ticks(&self) -> impl Iterator<Item = Label> {
-        self.view.ticks.iter().map(|(share, text)| Label {
-            x: unit(across(*share)),
-            y: unit(BOTTOM + 18.0),
-            text: text.clone(),
-        })
-    }
-
-    /// What changed: a line with its number above.
-    pub(super) fn marks(&self) -> impl Iterator<Item = Label> {
-        self.view.changes.iter().map(|change| Label {
-            x: unit(across(change.at)),
-            y: unit(TOP - 6.0),
-            text: change.number.to_string(),
-        })
-    }
-
-    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
-    pub(super) fn top(&self) -> String {
-        unit(TOP)
-    }
-
-    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
-    pub(super) fn bottom(&self) -> String {
-        unit(BOTTOM)
-    }
-
-    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
-    pub(super) fn left(&self) -> String {
-        unit(LEFT)
     }
 
     /// Routes that differ, the worst first.
@@ -219,6 +149,147 @@ impl<'a> Chart<'a> {
             legacy: super::latency(&bar.bucket.legacy_head_us),
             candidate: super::latency(&bar.bucket.candidate_head_us),
         })
+    }
+}
+
+/// How large a drawing is.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Its class in the style sheet.
+    name: &'static str,
+    width: f64,
+    /// Where the bars begin.
+    left: f64,
+    /// Of how many times below it one is told.
+    every: usize,
+}
+
+/// A chart in one size.
+pub(super) struct Drawing<'a> {
+    view: &'a ChartView<'a>,
+    size: Size,
+}
+
+impl Drawing<'_> {
+    pub(super) fn name(&self) -> &'static str {
+        self.size.name
+    }
+
+    pub(super) fn size(&self) -> String {
+        format!("0 0 {} {HEIGHT}", self.size.width)
+    }
+
+    fn right(&self) -> f64 {
+        self.size.width - MARGIN
+    }
+
+    fn across(&self, share: f64) -> f64 {
+        self.size.left + share * (self.right() - self.size.left)
+    }
+
+    fn width_of(&self, buckets: usize) -> f64 {
+        (self.right() - self.size.left) * buckets as f64 / self.view.places.max(1) as f64
+    }
+
+    fn height_of(&self, rate: f64) -> f64 {
+        (BOTTOM - TOP) * (rate / self.view.scale).min(1.0)
+    }
+
+    /// Stretches of which nothing is recorded.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = Shape> {
+        self.view.gaps.iter().map(|(place, count)| Shape {
+            x: unit(self.size.left + self.width_of(*place)),
+            y: unit(TOP),
+            width: unit(self.width_of(*count)),
+            height: unit(BOTTOM - TOP),
+            class: "gap",
+            title: "nothing is recorded".to_owned(),
+        })
+    }
+
+    /// One for each bucket in which anything was compared.
+    pub(super) fn bars(&self) -> impl Iterator<Item = Shape> {
+        self.view.bars.iter().map(|bar| {
+            let rate = bar.rate.unwrap_or(0.0);
+            let height = if rate > 0.0 {
+                self.height_of(rate).max(LEAST)
+            } else {
+                // So that a bucket in which nothing differs is not one of which nothing is known.
+                0.5
+            };
+            Shape {
+                x: unit(self.size.left + self.width_of(bar.place)),
+                y: unit(BOTTOM - height),
+                width: unit((self.width_of(1) - 1.0).clamp(1.0, MOST_WIDE)),
+                height: unit(height),
+                class: match (bar.rate, bar.is_high) {
+                    (None, _) => "none",
+                    (_, true) => "high",
+                    (_, false) => "low",
+                },
+                title: self.view.line(bar),
+            }
+        })
+    }
+
+    /// The height of the allowed rate, if it is in the drawing, with its text.
+    pub(super) fn allowed(&self) -> Option<Label> {
+        let allowed = self.view.allowed;
+        (allowed > 0.0 && allowed <= self.view.scale).then(|| Label {
+            x: unit(self.right()),
+            y: unit(BOTTOM - self.height_of(allowed)),
+            text: format!("{} allowed", percent(allowed)),
+        })
+    }
+
+    /// The scale at the left.
+    pub(super) fn scale(&self) -> [Label; 2] {
+        let at = |y: f64, rate: f64| Label {
+            x: unit(self.size.left - 8.0),
+            y: unit(y),
+            text: percent(rate),
+        };
+        [at(TOP + 4.0, self.view.scale), at(BOTTOM, 0.0)]
+    }
+
+    /// Times below.
+    pub(super) fn ticks(&self) -> impl Iterator<Item = Label> {
+        self.view
+            .ticks
+            .iter()
+            .step_by(self.size.every)
+            .map(|(share, text)| Label {
+                x: unit(self.across(*share)),
+                y: unit(BOTTOM + 18.0),
+                text: text.clone(),
+            })
+    }
+
+    /// What changed: a line with its number above.
+    pub(super) fn marks(&self) -> impl Iterator<Item = Label> {
+        self.view.changes.iter().map(|change| Label {
+            x: unit(self.across(change.at)),
+            y: unit(TOP - 6.0),
+            text: change.number.to_string(),
+        })
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    pub(super) fn top(&self) -> String {
+        unit(TOP)
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of fields")]
+    pub(super) fn bottom(&self) -> String {
+        unit(BOTTOM)
+    }
+
+    pub(super) fn left(&self) -> String {
+        unit(self.size.left)
+    }
+
+    pub(super) fn end(&self) -> String {
+        unit(self.right())
     }
 }
 

@@ -7,9 +7,9 @@ use parity_sink::read::Neighbours;
 use uuid::Uuid;
 
 use super::shell::Shell;
-use super::{Layout, MAX_OPEN, ROOM, group_path, lines, moment, places};
+use super::{Layout, MAX_OPEN, ROOM, group_path, lines, moment, places, time};
 use crate::links::{Elsewhere, Known};
-use crate::view::words::grouped;
+use crate::view::words::{grouped, version};
 use crate::view::{Curl, MismatchView, Weight};
 
 /// What the page of an exchange is made of.

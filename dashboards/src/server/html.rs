@@ -3,9 +3,7 @@
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
-use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
-use parity_schemas::suggested::Suggestions;
 use parity_schemas::time::Timestamp;
 use parity_sink::{Known, MismatchFilter, Reader, StoreError};
 use uuid::Uuid;
@@ -16,25 +14,22 @@ use super::question::{AuditQuestion, DecisionQuestion, ScreenAsking};
 use super::site::Process;
 use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
-use crate::pages::{self, ExchangeFound, GroupFound};
+use crate::pages::{self, ExchangeFound};
 use crate::question::Question;
-use crate::view::{self, Browsed, DAY_MICROS, Decided, GroupTimes, LeftOut};
-
-/// Mismatches on the page of a group.
-const OF_A_GROUP: usize = 25;
+use crate::view::{self, Browsed, DAY_MICROS, Decided, GroupTimes, Lately};
 
 /// What a screen is asked, or why it cannot be asked that.
-type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
+pub(super) type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
 
 /// What every screen has, and what it shows of the record.
-struct Read<T> {
-    shell: Shell,
+pub(super) struct Read<T> {
+    pub(super) shell: Shell,
     asked: ScreenAsking,
-    found: T,
+    pub(super) found: T,
 }
 
 /// Reads what a screen shows: `ask` is given the question, and what the store holds is read with it.
-async fn screen<T: Send + 'static>(
+pub(super) async fn screen<T: Send + 'static>(
     site: &Visit,
     here: Option<Screen>,
     asking: Asking,
@@ -91,19 +86,21 @@ async fn of_report(
 
 /// The overview, with the history of the time that was asked for, or else of the last day.
 pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response {
-    let page = with_history(&site, Screen::Overview, asking, |question| {
+    let page = screen(&site, Some(Screen::Overview), asking, |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let mut question = question.clone();
         let since = &mut question.selection.since;
         let day = Timestamp::now().saturating_add_micros(-DAY_MICROS);
         since.get_or_insert(day);
-    })
-    .await;
-    match page {
+        let history = view::history_of(reader, &question, &decided)?;
+        let lately = Lately::read(reader, question.selection.migration())?;
+        Ok((decided, history, lately))
+    });
+    match page.await {
         Ok(read) => {
-            let (decided, history) = &read.found;
-            html(
-                StatusCode::OK,
-                pages::overview(&read.shell, decided, history),
-            )
+            let (decided, history, lately) = &read.found;
+            let page = pages::overview(&read.shell, decided, history, lately);
+            html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),
     }
@@ -111,7 +108,12 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
 
 /// How parity held over the time that was asked for.
 pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response {
-    match with_history(&site, Screen::History, asking, |_| {}).await {
+    let page = screen(&site, Some(Screen::History), asking, |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let history = view::history_of(reader, question, &decided)?;
+        Ok((decided, history))
+    });
+    match page.await {
         Ok(read) => {
             let (decided, history) = &read.found;
             html(
@@ -121,23 +123,6 @@ pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response 
         }
         Err(failure) => sorry(&failure, &site),
     }
-}
-
-/// Reads a report, and the history to it of the question that `of_history` makes of the same one.
-async fn with_history(
-    site: &Visit,
-    here: Screen,
-    asking: Asking,
-    of_history: impl FnOnce(&mut Question) + Send + 'static,
-) -> Result<Read<(Decided, History)>, ErrorAnswer> {
-    screen(site, Some(here), asking, move |reader, question| {
-        let decided = view::decided(reader, question)?;
-        let mut question = question.clone();
-        of_history(&mut question);
-        let history = view::history_of(reader, &question, &decided)?;
-        Ok((decided, history))
-    })
-    .await
 }
 
 /// The whole report on one page.
@@ -230,87 +215,6 @@ pub(super) async fn health(Visited(site): Visited, asking: Asking) -> Response {
         pages::health(shell, sink.as_ref(), decided)
     })
     .await
-}
-
-/// One group, with some of its mismatches.
-pub(super) async fn group(
-    Visited(site): Visited,
-    Path(fingerprint): Path<String>,
-    asking: Asking,
-) -> Response {
-    struct Found {
-        decided: Decided,
-        left_out: LeftOut,
-        times: GroupTimes,
-        mismatches: Vec<Mismatch>,
-        suggestions: Suggestions,
-    }
-    let (route, after) = match &asking {
-        Ok(Asked(asked)) => (asked.browsing.of_route.clone(), asked.after),
-        Err(_) => (None, None),
-    };
-    let filter = MismatchFilter {
-        route: route.clone(),
-        fingerprint: Some(fingerprint.clone()),
-        before: after,
-        ..MismatchFilter::default()
-    };
-    let (name, of_route) = (fingerprint.clone(), route.clone());
-    let expires = view::expires(Timestamp::now());
-    let until = expires.clone();
-    let found = screen(&site, None, asking, move |reader, question| {
-        let decided = view::decided(reader, question)?;
-        let selection = &question.selection;
-        let filter = MismatchFilter {
-            migration: Some(selection.migration().to_owned()),
-            // "Newest" is the version that all other numbers here are of.
-            candidate_version: Some(decided.report.candidate_version.clone()),
-            since: selection.since,
-            ..filter
-        };
-        let left_out = view::left_out(&decided);
-        let row = Browsed::find(&decided, &left_out, &name, of_route.as_deref());
-        let (names, route) = row.map_or_else(Default::default, |row| {
-            (row.names().to_vec(), Some(row.group.report.route.as_str()))
-        });
-        Ok(Found {
-            times: GroupTimes::read(reader, question, names, route)?,
-            left_out,
-            suggestions: view::suggested(reader, &decided, &expires)?,
-            mismatches: reader.mismatches(&filter, OF_A_GROUP + 1)?,
-            decided,
-        })
-    });
-    let Read {
-        shell, mut found, ..
-    } = match found.await {
-        Ok(read) => read,
-        Err(failure) => return sorry(&failure, &site),
-    };
-    let more = found.mismatches.len() > OF_A_GROUP;
-    found.mismatches.truncate(OF_A_GROUP);
-    let last = found.mismatches.last().filter(|_| more);
-    let group = GroupFound {
-        decided: &found.decided,
-        left_out: &found.left_out,
-        times: &found.times,
-        fingerprint: &fingerprint,
-        route: route.as_deref(),
-        mismatches: &found.mismatches,
-        is_later: after.is_some(),
-        next: last.map(|last| format!("{}_{}", last.time, last.id)),
-        suggestions: &found.suggestions,
-        expires: &until,
-    };
-    match pages::group(&shell, &group) {
-        Some(page) => html(StatusCode::OK, page),
-        None => sorry(
-            &ErrorAnswer::missing(format!(
-                "no group `{fingerprint}` is counted here; the list of groups has those that are"
-            )),
-            &site,
-        ),
-    }
 }
 
 /// One mismatch with all that was recorded of it.

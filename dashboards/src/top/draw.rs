@@ -29,6 +29,8 @@ const HELP: [(&str, &str); 11] = [
 ];
 /// A screen of fewer lines has no line of keys.
 const LEAST_WITH_KEYS: u16 = 8;
+/// Most rows of what is always in view: with more, a small screen would have nothing else.
+const MOST_ALARMS: u16 = 3;
 /// What a pane needs to be worth its title.
 const LEAST_PANE: u16 = 2;
 
@@ -51,9 +53,14 @@ pub fn draw(frame: &mut Frame<'_>, screen: &Screen, seen: &Seen, colors: bool) {
     };
     put(&Line::styled(title, style), row_of(area, 0), buffer);
     let with_keys = area.height >= LEAST_WITH_KEYS;
+    let alarms = alarms(seen, area);
+    for (row, line) in (1..).zip(&alarms) {
+        put(line, row_of(area, row), buffer);
+    }
+    let above = 1 + u16::try_from(alarms.len()).unwrap_or(0);
     let body = Rect {
-        y: area.y + 1,
-        height: area.height - 1 - u16::from(with_keys),
+        y: area.y + above,
+        height: area.height - above - u16::from(with_keys),
         ..area
     };
     if screen.help {
@@ -78,6 +85,19 @@ pub fn draw(frame: &mut Frame<'_>, screen: &Screen, seen: &Seen, colors: bool) {
             cell.bg = Color::Reset;
         }
     }
+}
+
+/// What must be in view whatever is: no pane has room for certain.
+fn alarms(seen: &Seen, area: Rect) -> Vec<Line<'static>> {
+    let alarms = seen.alarms();
+    if alarms.is_empty() {
+        return Vec::new();
+    }
+    let line = Line::styled(alarms.join(" · "), BAD);
+    let room = area.height.saturating_sub(1).min(MOST_ALARMS);
+    let mut rows = wrapped(Pane::Clients, vec![line], area.width);
+    rows.truncate(usize::from(room));
+    rows
 }
 
 fn row_of(area: Rect, row: u16) -> Rect {

@@ -137,10 +137,18 @@ fn clients(seen: &Seen) -> Vec<Line<'static>> {
     }
     if let Some(decided) = &seen.decided {
         let view = ReportView::from(&**decided);
-        let clients = view.clients();
+        // Clients do not care which candidate was beside them, so they are counted over all versions if that is known.
+        let window = seen.history.as_ref().and_then(|history| history.window);
+        let (clients, of) = match (&seen.history, window) {
+            (Some(history), Some(window)) => (
+                view.clients_of(history),
+                format!(" since {}, all versions", clock(window.from)),
+            ),
+            _ => (view.clients(), " in all that is counted".to_owned()),
+        };
         lines.push(Line::from(vec![
             text(style(clients.tone()), sentence(&clients.told())),
-            text(DIM, " in all that is counted"),
+            text(DIM, of),
         ]));
         for (failed, route) in view.failing_routes().into_iter().take(MAX_SENTENCES) {
             let told = format!("{} failed on {}", grouped(failed), shown(route));
@@ -413,14 +421,11 @@ fn over_time(seen: &Seen) -> Vec<Line<'static>> {
             ),
         ),
     ])];
-    let told = seen
-        .decided
-        .iter()
-        .flat_map(|decided| history_sentences(history, decided));
-    lines.extend(
-        told.take(MAX_SENTENCES)
-            .map(|told| Line::raw(sentence(&told))),
-    );
+    if let Some(decided) = &seen.decided {
+        let told = history_sentences(history, decided);
+        let all = told.sentences.iter().map(|(told, _)| sentence(told));
+        lines.extend(all.chain(told.others()).map(Line::raw));
+    }
     for change in view.changes.iter().rev().take(2) {
         lines.push(Line::styled(
             format!("{}: {}", change.time, sentence(&change.told)),

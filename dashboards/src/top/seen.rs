@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Decision;
-use parity_schemas::history::{History, HistoryBucket};
+use parity_schemas::history::History;
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 
-use crate::view::words::shown;
-use crate::view::{Decided, Listing, SinkStatus, Status};
+use crate::view::words::{percent, shown};
+use crate::view::{Decided, Listing, SinkStatus, Status, down_since};
 
 /// Everything that is shown. Cheap to clone.
 #[derive(Clone)]
@@ -211,12 +211,45 @@ impl Seen {
         format!("parity top · {whose}{source} · {migration} · {told}")
     }
 
+    /// What must be known before anything else, each in a few words, the gravest first.
+    pub(crate) fn alarms(&self) -> Vec<String> {
+        let mut alarms = Vec::new();
+        let status = match &self.process {
+            Process::Mirror(status) => Some(status),
+            _ => None,
+        };
+        if let Some(status) = status {
+            if !status.ready {
+                alarms.push("DRAINING".to_owned());
+            }
+            if !status.legacy_reachable {
+                alarms.push("LEGACY DOWN".to_owned());
+            }
+        }
+        let failed = self.live.map_or(0.0, |live| live.failed);
+        if failed > 0.0 {
+            alarms.push(format!("CLIENTS FAIL: {}", percent(failed)));
+        }
+        let is_down = match status {
+            Some(status) => !status.candidate_reachable,
+            None => self.down_since().is_some(),
+        };
+        if is_down {
+            alarms.push(match self.down_since() {
+                Some(since) => format!("CANDIDATE DOWN since {}", clock(since)),
+                None => "CANDIDATE DOWN".to_owned(),
+            });
+        }
+        if status.is_some_and(|status| !status.shadowing) {
+            alarms.push("SHADOWING IS OFF".to_owned());
+        }
+        alarms
+    }
+
     /// The last buckets, one after the other, in which the candidate failed on every compared request.
     pub(crate) fn down_since(&self) -> Option<Timestamp> {
-        let buckets = self.history.as_ref()?.buckets.iter().rev();
-        let counted = buckets.filter(|bucket| bucket.compared > 0);
-        let is_down = |bucket: &&HistoryBucket| bucket.candidate_failures >= bucket.compared;
-        counted.take_while(is_down).last().map(|bucket| bucket.from)
+        let history = self.history.as_ref()?;
+        down_since(history).map(|(since, _)| since)
     }
 }
 

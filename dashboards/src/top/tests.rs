@@ -369,6 +369,33 @@ fn what_is_wrong_with_a_process_is_told() {
 }
 
 #[test]
+fn what_is_down_is_in_view_on_the_smallest_screen_and_whatever_is_open() {
+    let mut seen = seen();
+    let mut bad = status();
+    bad.candidate_reachable = false;
+    bad.shadowing = false;
+    seen.process = Process::Mirror(Box::new(bad));
+    for (width, height) in [(60, 15), (40, 8), (24, 5)] {
+        let panes = (1..=Pane::ALL.len()).map(|pane| vec![Press::Pane(pane)]);
+        for keys in panes.chain([vec![Press::Open], vec![Press::Help]]) {
+            let (text, _) = drawn(width, height, &press(&keys, &seen), &seen, true);
+            let told = text.replace('\n', " ");
+            assert!(
+                told.contains("CANDIDATE DOWN since"),
+                "{width}x{height}: {text}"
+            );
+            assert!(
+                told.contains("SHADOWING IS OFF"),
+                "{width}x{height}: {text}"
+            );
+        }
+    }
+    // Otherwise there is no such line.
+    let (text, _) = drawn(60, 15, &Screen::default(), &self::seen(), true);
+    assert!(!text.contains("CANDIDATE DOWN"), "{text}");
+}
+
+#[test]
 fn rates_are_of_what_was_counted_between_two_answers() {
     let mut meter = Meter::default();
     let mut now = status();

@@ -92,13 +92,13 @@ fn is_never_shadowed(route: &RouteDecision, thresholds: &Thresholds) -> bool {
 
 impl<'a> DecisionView<'a> {
     /// What clients got, if some got no whole answer. It does not influence the decision, but a reader of a pass must see it.
-    pub(crate) fn failing_clients(self) -> Option<ClientsView<'a>> {
+    pub(crate) fn failing_clients(self) -> Option<ClientsView> {
         let counts = &self.decision.clients;
         let failed = counts.keys().any(|outcome| outcome.is_failure());
         failed.then(|| ClientsView {
             received: counts.values().sum(),
-            counts,
-            open: "under way",
+            counts: counts.clone(),
+            goes_on: true,
         })
     }
 

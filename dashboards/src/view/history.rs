@@ -6,6 +6,7 @@
 mod chart;
 mod groups;
 mod hour;
+mod marks;
 mod onset;
 
 use std::collections::HashSet;
@@ -18,12 +19,14 @@ use parity_schemas::time::Timestamp;
 use parity_sink::read::history::{ExcusedSet, HistoryFilter, MAX_EXCUSED};
 use parity_sink::{Reader, Selection, StoreError};
 
+pub(crate) use self::marks::switches;
 pub(crate) use chart::ChartView;
 pub(crate) use groups::{DAY_MICROS, GroupTimes, SeenAt};
 
 use self::hour::Hour;
-use self::onset::onset;
+use self::onset::{Of, onset};
 use super::decided::{Decided, decided};
+use super::words::plural;
 use crate::question::Question;
 
 /// What is asked of a history.
@@ -44,11 +47,12 @@ pub struct HistoryQuestion {
 /// Reads the history that is asked for.
 pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, StoreError> {
     let question = &asked.question;
-    let excused = if asked.count_excused {
-        None
+    let (excused, version) = if asked.count_excused {
+        (None, None)
     } else {
         let decided = decided(reader, question)?;
-        Some(excused_sets(&decided.report, question.thresholds.noise))
+        let excused = excused_sets(&decided.report, question.thresholds.noise);
+        (Some(excused), version_of(&decided))
     };
     let filter = HistoryFilter {
         selection: question.selection.clone(),
@@ -57,7 +61,16 @@ pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, Stor
         fingerprints: asked.fingerprints.clone(),
         excused,
     };
-    read(reader, &filter, &question.thresholds)
+    read(reader, &filter, version, &question.thresholds)
+}
+
+/// The version that a report is of; `None` if it has nothing.
+fn version_of(decided: &Decided) -> Option<String> {
+    let report = &decided.report;
+    report
+        .window
+        .is_some()
+        .then(|| report.candidate_version.clone())
 }
 
 /// The history to a report that is there: of its range, but of all versions and rules, so that what changed can be seen.
@@ -76,16 +89,45 @@ pub fn history_of(
         excused: Some(excused_sets(&decided.report, usage)),
         ..HistoryFilter::default()
     };
-    read(reader, &filter, &question.thresholds)
+    read(reader, &filter, version_of(decided), &question.thresholds)
 }
 
+/// Reads a history, and says since when this version of the candidate differs; the newest one if it is not known which.
 fn read(
     reader: &Reader,
     filter: &HistoryFilter,
+    version: Option<String>,
     thresholds: &Thresholds,
 ) -> Result<History, StoreError> {
     let mut history = reader.history(filter)?;
-    judge(&mut history, thresholds);
+    let newest = history.identities.iter().max_by_key(|one| one.last);
+    let version = version.or_else(|| newest.map(|newest| newest.candidate_version.clone()));
+    let others = history.identities.iter();
+    let has_others = version.as_ref().is_some_and(|version| {
+        others
+            .map(|one| &one.candidate_version)
+            .any(|one| one != version)
+    });
+    if has_others {
+        let mut alone = reader.history(&HistoryFilter {
+            selection: Selection {
+                candidate_version: version,
+                ..filter.selection.clone()
+            },
+            fingerprints: Vec::new(),
+            ..filter.clone()
+        })?;
+        judge(&mut alone, thresholds);
+        history.onset = alone.onset;
+        for route in &mut history.routes {
+            let mut of_version = alone.routes.iter_mut();
+            let found = of_version.find(|found| found.route == route.route);
+            route.onset = found.and_then(|found| found.onset.take());
+        }
+    } else {
+        judge(&mut history, thresholds);
+    }
+    marks::of_switches(reader, filter, &mut history)?;
     Ok(history)
 }
 
@@ -170,18 +212,52 @@ fn excused_sets(report: &Report, usage: NoiseUse) -> Vec<ExcusedSet> {
 const MAX_ROUTES_TOLD: usize = 3;
 
 /// Since when the services differ, in sentences: of all requests, and of the routes that fail. They are not made visible.
-pub(crate) fn sentences(history: &History, decided: &Decided) -> Vec<String> {
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// The sentences, each with the route that it is of.
+    pub(crate) sentences: Vec<(String, Option<String>)>,
+    /// How many more routes there would be something to say of.
+    pub(crate) more: usize,
+}
+
+impl Told {
+    /// In words, how many more routes differ.
+    pub(crate) fn others(&self) -> Option<String> {
+        (self.more > 0).then(|| {
+            let routes = plural(self.more as u64, "more route", "more routes");
+            format!("and {routes} that fail")
+        })
+    }
+}
+
+/// What is told of a history.
+pub(crate) fn sentences(history: &History, decided: &Decided) -> Told {
     let hour = Hour::of(history);
-    let mut told: Vec<String> = Vec::new();
+    let version = decided.report.candidate_version.as_str();
+    let mut versions = history.identities.iter();
+    let has_others = versions.any(|one| one.candidate_version != version);
+    let of = |route| Of {
+        route,
+        version: has_others.then_some(version),
+    };
+    let mut told: Vec<(String, Option<String>)> = Vec::new();
     let all = history.onset.as_ref();
-    told.extend(all.and_then(|all| onset::sentence(all, None, history, &hour)));
+    let all = all.and_then(|all| onset::sentence(all, &of(None), history, &hour));
+    told.extend(all.map(|all| (all, None)));
     let failing = decided.decision.routes.iter();
     let failing = failing.filter(|route| route.outcome == Outcome::Fail);
     let of_route = |name: &str| history.routes.iter().find(|route| route.route == name);
     let routes = failing.filter_map(|route| {
         let found = of_route(&route.route)?;
-        onset::sentence(found.onset.as_ref()?, Some(&found.route), history, &hour)
+        let route = of(Some(found.route.as_str()));
+        let told = onset::sentence(found.onset.as_ref()?, &route, history, &hour)?;
+        Some((told, Some(found.route.clone())))
     });
-    told.extend(routes.take(MAX_ROUTES_TOLD));
-    told
+    let routes: Vec<_> = routes.collect();
+    let more = routes.len().saturating_sub(MAX_ROUTES_TOLD);
+    told.extend(routes.into_iter().take(MAX_ROUTES_TOLD));
+    Told {
+        sentences: told,
+        more,
+    }
 }

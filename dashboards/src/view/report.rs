@@ -1,6 +1,7 @@
 //! The report. It answers, in this order: Did the clients get their answers? Are the services equal? Where are they not?
 //! What differs? What was not compared, and why?
 
+mod clients;
 mod differing;
 
 use std::cmp::Reverse;
@@ -9,9 +10,10 @@ use parity_comparator::decision::{
     fields_left, left_out, never_asked_again, not_asked, not_counted, only_left_out,
     operations_not_sent, paused,
 };
-use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::clients::Clients;
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::field_share::FieldShare;
+use parity_schemas::history::History;
 use parity_schemas::report::{Report, RouteReport};
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
@@ -22,6 +24,7 @@ use super::listing::Listing;
 use super::noise::{ExcusedColumns, NoiseView};
 use super::words::{classes, grouped, plural, rate};
 use super::{Decided, Tone};
+pub(crate) use clients::ClientsView;
 pub(crate) use differing::{Cause, CauseName, Differing, Entry, Group, Member, extent};
 
 /// Routes whose share of compared fields is told in a sentence.
@@ -231,15 +234,25 @@ impl<'a> ReportView<'a> {
     }
 
     /// What clients got.
-    pub(crate) fn clients(&self) -> ClientsView<'a> {
+    pub(crate) fn clients(&self) -> ClientsView {
         ClientsView {
             received: self.report.counts.received,
-            counts: &self.report.counts.clients,
-            open: if self.completeness().goes_on() {
-                "under way"
-            } else {
-                "not known"
-            },
+            counts: self.report.counts.clients.clone(),
+            goes_on: self.completeness().goes_on(),
+        }
+    }
+
+    /// What clients got in a history, which has those of all versions and rules.
+    pub(crate) fn clients_of(&self, history: &History) -> ClientsView {
+        let mut counts = Clients::new();
+        let each = history.buckets.iter().flat_map(|bucket| &bucket.clients);
+        for (outcome, count) in each {
+            *counts.entry(*outcome).or_default() += count;
+        }
+        ClientsView {
+            received: history.buckets.iter().map(|bucket| bucket.received).sum(),
+            counts,
+            goes_on: self.completeness().goes_on(),
         }
     }
 
@@ -290,59 +303,12 @@ impl<'a> ReportView<'a> {
                 settled,
             })
         } else {
-            (settled > received).then_some(Unsettled::Wrong { received, settled })
+            // At the begin of a range, requests end that were received before it.
+            let from = self.report.window.map(|window| window.from);
+            let mut runs = self.report.watermarks.iter();
+            let is_cut = runs.any(|run| run.started.is_none_or(|started| Some(started) < from));
+            (settled > received && !is_cut).then_some(Unsettled::Wrong { received, settled })
         }
-    }
-}
-
-/// What clients got. It comes before everything else, because nothing is worse than users without an answer.
-pub(crate) struct ClientsView<'a> {
-    /// How many requests.
-    pub(crate) received: u64,
-    /// What became of them.
-    pub(crate) counts: &'a Clients,
-    /// Why some clients have no outcome.
-    pub(crate) open: &'static str,
-}
-
-impl ClientsView<'_> {
-    /// How good that is.
-    pub(crate) fn tone(&self) -> Tone {
-        let failed = self.counts.keys().any(|outcome| outcome.is_failure());
-        let answered = self.counts.keys().all(|outcome| outcome.is_answered());
-        match (failed, answered && self.without_outcome() == 0) {
-            (true, _) => Tone::Bad,
-            (false, true) => Tone::Good,
-            (false, false) => Tone::Open,
-        }
-    }
-
-    /// In one sentence.
-    pub(crate) fn told(&self) -> String {
-        parity_schemas::clients::told(self.received, self.counts, grouped)
-    }
-
-    /// Requests that have no outcome.
-    pub(crate) fn without_outcome(&self) -> u64 {
-        self.received.saturating_sub(self.counts.values().sum())
-    }
-
-    /// Those that the legacy answered whole, by the class of the answer.
-    pub(crate) fn answered(&self) -> Vec<(ClientOutcome, u64)> {
-        self.of(ClientOutcome::is_answered)
-    }
-
-    /// All others, by outcome.
-    pub(crate) fn not_answered(&self) -> Vec<(ClientOutcome, u64)> {
-        self.of(|outcome| !outcome.is_answered())
-    }
-
-    fn of(&self, wanted: impl Fn(ClientOutcome) -> bool) -> Vec<(ClientOutcome, u64)> {
-        let counts = self.counts.iter();
-        counts
-            .map(|(outcome, count)| (*outcome, *count))
-            .filter(|(outcome, _)| wanted(*outcome))
-            .collect()
     }
 }
 

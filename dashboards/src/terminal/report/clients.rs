@@ -28,10 +28,7 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
 }
 
 /// The one line that every reader gets.
-pub(in crate::terminal) fn headline(
-    out: &mut String,
-    clients: &ClientsView<'_>,
-) -> std::fmt::Result {
+pub(in crate::terminal) fn headline(out: &mut String, clients: &ClientsView) -> std::fmt::Result {
     let word = styled(style(clients.tone()), "CLIENTS");
     write!(out, "{word} {}", clients.told())?;
     let classes: Vec<String> = clients
@@ -51,7 +48,7 @@ pub(in crate::terminal) fn headline(
     }
     let open = clients.without_outcome();
     if open > 0 {
-        write!(out, " · {} {}", grouped(open), clients.open)?;
+        write!(out, " · {} {}", grouped(open), clients.open())?;
     }
     writeln!(out)
 }

@@ -274,6 +274,9 @@ fn about(mark: &Mark) -> String {
             format!("candidate {} → {}", version(&mark.from), version(&mark.to))
         }
         MarkKind::Rules => format!("rules {} → {}", hash(&mark.from), hash(&mark.to)),
+        MarkKind::ShadowingOff | MarkKind::ShadowingOn => {
+            format!("{}: {}", mark.kind.meaning(), shown(&mark.to))
+        }
         MarkKind::Configuration => MarkKind::Configuration.meaning().to_owned(),
     }
 }

@@ -3,8 +3,13 @@
 //! A bucket has too high a rate if more of it differs than is allowed. A few calm buckets in between do not end a stretch of
 //! such buckets unless they prove that the rate was within what is allowed: with little traffic most buckets of a candidate
 //! that fails once in a thousand requests have nothing to show. Nor is a stretch told of that proves nothing, if another one
-//! does. The bounds are those of the gate, for each stretch as if it were the only one: stretches are chosen because they
+//! does. Nor do calm buckets join two incidents, or keep one alive that is over: if the calm ones alone prove that the rate
+//! is less than half of what it was in the incident behind them, or before them, that incident begins, or has ended, there.
+//! The bounds are those of the gate, for each stretch as if it were the only one: stretches are chosen because they
 //! are high, so this tells where to look and decides nothing.
+//!
+//! Buckets are those of one version of the candidate: another version is another candidate, and what one did wrong says
+//! nothing of when the other one began to.
 
 use parity_comparator::bounds::{Seen, is_beyond, is_within};
 use parity_schemas::evidence::Thresholds;
@@ -13,6 +18,12 @@ use parity_schemas::time::Timestamp;
 
 use super::hour::{Hour, length};
 use crate::view::words::{grouped, percent};
+
+/// A calm stretch is another thing than the incident beside it if its rate is less than this share of the incident's …
+const RECOVERED: f64 = 0.5;
+/// … with this chance to be wrong. There is a stretch between any two high buckets, and of hundreds of them some are long by
+/// chance: at the usual twentieth, one incident would be told as many.
+const RECOVERED_ALPHA: f64 = 0.001;
 
 /// Buckets in order, with when each begins and how long all are.
 pub(super) fn onset(
@@ -41,6 +52,13 @@ pub(super) fn onset(
         })
     };
     let total = sum(0..buckets.len());
+    // What is calm ends an incident of this rate.
+    let ends = |calm: Compared, incident: Compared| {
+        let half = incident.rate() * RECOVERED;
+        within(calm)
+            || calm.rate() <= allowed
+                && is_within(thresholds.bound, seen(calm), half, RECOVERED_ALPHA)
+    };
     let none = |state| Onset {
         state,
         allowed,
@@ -49,6 +67,7 @@ pub(super) fn onset(
         stretch: Compared::default(),
         before: total,
         after: None,
+        since: Compared::default(),
     };
     let end_of = |at: usize| {
         let begin = buckets.get(at).map(|(from, _)| *from);
@@ -63,8 +82,6 @@ pub(super) fn onset(
     let mut behind = buckets.len();
     while let Some(high) = last {
         let calm = sum(high + 1..behind);
-        let ended = within(calm);
-        let to = if ended { high + 1 } else { behind };
         let mut from = high;
         let mut before = Compared::default();
         let mut at = high;
@@ -76,10 +93,12 @@ pub(super) fn onset(
                 continue;
             }
             before = before.with(sum(at..at + 1));
-            if within(before) {
+            if ends(before, sum(from..high + 1)) {
                 break;
             }
         }
+        let ended = ends(calm, sum(from..high + 1));
+        let to = if ended { high + 1 } else { behind };
         let stretch = sum(from..to);
         let is_last = behind == buckets.len();
         let found = Onset {
@@ -94,6 +113,7 @@ pub(super) fn onset(
             stretch,
             before,
             after: from.checked_sub(1).and_then(end_of),
+            since: sum(to..buckets.len()),
         };
         if found.state != OnsetState::Open {
             return found;
@@ -109,15 +129,25 @@ pub(super) fn onset(
     }
 }
 
-/// What is known of it and what is not, in one sentence or two; `None` if there is nothing to say. Of one route, if it is named.
+/// Of what a sentence tells.
+pub(super) struct Of<'a> {
+    /// The route; `None` for all together.
+    pub(super) route: Option<&'a str>,
+    /// The version of the candidate, where the history has others, too.
+    pub(super) version: Option<&'a str>,
+}
+
+/// What is known of it and what is not, in one sentence or two; `None` if there is nothing to say.
 pub(super) fn sentence(
     onset: &Onset,
-    route: Option<&str>,
+    about: &Of<'_>,
     history: &History,
     hour: &Hour,
 ) -> Option<String> {
-    let named = |lower: &str, upper: &str| {
-        route.map_or_else(|| upper.to_owned(), |route| format!("{route} {lower}"))
+    let named = |lower: &str, upper: &str| match (about.route, about.version) {
+        (Some(route), _) => format!("{route} {lower}"),
+        (None, Some(version)) => format!("Candidate {version} {lower}"),
+        (None, None) => upper.to_owned(),
     };
     let of = |part: Compared| format!("{} of {}", percent(part.rate()), grouped(part.compared));
     let allowed = percent(onset.allowed);
@@ -129,11 +159,12 @@ pub(super) fn sentence(
             of(onset.stretch)
         ),
         (OnsetState::Differed, Some(from), Some(to)) => format!(
-            "{} from {} to {}, {} compared requests; since then the rate is within the {allowed} allowed",
+            "{} from {} to {}, {} compared requests; since then {}, {allowed} allowed",
             named("differed", "Differed"),
             hour.told(from),
             hour.told(to),
-            of(onset.stretch)
+            of(onset.stretch),
+            of(onset.since)
         ),
         (OnsetState::Open, Some(from), _) => format!(
             "{} since {} than the {allowed} allowed ({} compared requests), which is too few to prove it",
@@ -146,6 +177,9 @@ pub(super) fn sentence(
     let length = length(history.bucket_seconds);
     let from = onset.from?;
     let since = match onset.after {
+        None if about.version.is_some() => {
+            "; that is when this version was first compared".to_owned()
+        }
         None => format!(
             "; nothing was compared before {}, so it may be older",
             if history.window.is_some_and(|window| window.from == from) {
@@ -168,98 +202,4 @@ pub(super) fn sentence(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MINUTE: i64 = 60_000_000;
-
-    /// Each bucket: its minute, what differs, of how many.
-    fn found(buckets: &[(i64, u64, u64)]) -> (OnsetState, Option<i64>, Option<i64>, Option<i64>) {
-        let thresholds = Thresholds {
-            max_mismatch_rate: 0.01,
-            ..Thresholds::default()
-        };
-        let buckets: Vec<_> = buckets
-            .iter()
-            .map(|(minute, differing, compared)| {
-                let from = Timestamp::from_micros(minute * MINUTE);
-                let compared = Compared {
-                    compared: *compared,
-                    differing: *differing,
-                };
-                (from, compared)
-            })
-            .collect();
-        let found = onset(&buckets, MINUTE, &thresholds);
-        let minute = |time: Option<Timestamp>| time.map(|time| time.as_micros() / MINUTE);
-        (
-            found.state,
-            minute(found.from),
-            minute(found.to),
-            minute(found.after),
-        )
-    }
-
-    #[test]
-    fn it_differs_since_the_first_high_bucket_up_to_the_end() {
-        use OnsetState::{Differs, Holds, Nothing};
-        for (buckets, expected) in [
-            (vec![], (Nothing, None, None, None)),
-            (vec![(0, 0, 0)], (Nothing, None, None, None)),
-            (
-                vec![(0, 0, 5_000), (1, 5, 5_000)],
-                (Holds, None, None, None),
-            ),
-            (
-                vec![(0, 0, 5_000), (1, 500, 5_000), (2, 500, 5_000)],
-                (Differs, Some(1), Some(3), Some(1)),
-            ),
-            // Nothing was compared in between: it may be older than the first bucket that shows it.
-            (
-                vec![(0, 0, 5_000), (1, 0, 0), (7, 500, 5_000), (8, 0, 0)],
-                (Differs, Some(7), Some(8), Some(1)),
-            ),
-            (vec![(3, 500, 5_000)], (Differs, Some(3), Some(4), None)),
-        ] {
-            assert_eq!(found(&buckets), expected, "{buckets:?}");
-        }
-    }
-
-    #[test]
-    fn calm_buckets_end_it_only_if_they_prove_that_it_holds() {
-        use OnsetState::{Differed, Differs};
-        // Once in twenty requests, with little traffic.
-        let thin: Vec<(i64, u64, u64)> = (0..200)
-            .map(|minute| (minute, u64::from(minute >= 100 && minute % 2 == 0), 10))
-            .collect();
-        let (state, from, ..) = found(&thin);
-        assert_eq!((state, from), (Differs, Some(100)));
-        assert_eq!(
-            found(&[(0, 0, 5_000), (1, 500, 5_000), (2, 0, 5_000)]),
-            (Differed, Some(1), Some(2), Some(1))
-        );
-        // The second is what it is about, the first one ended.
-        assert_eq!(
-            found(&[(0, 500, 5_000), (1, 0, 5_000), (2, 500, 5_000), (3, 0, 3)]),
-            (Differs, Some(2), Some(4), Some(2))
-        );
-    }
-
-    #[test]
-    fn a_stretch_that_proves_nothing_hides_none_that_does() {
-        use OnsetState::{Differed, Holds, Open};
-        assert_eq!(
-            found(&[(0, 500, 5_000), (1, 0, 5_000), (2, 1, 10), (3, 0, 5_000)]),
-            (Differed, Some(0), Some(1), None)
-        );
-        // One of ten is too many, but one of ten thousand is not.
-        assert_eq!(
-            found(&[(0, 0, 5_000), (1, 1, 10), (2, 0, 5_000)]),
-            (Holds, None, None, None)
-        );
-        assert_eq!(
-            found(&[(0, 0, 10), (1, 1, 10)]),
-            (Open, Some(1), Some(2), Some(1))
-        );
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! What is needed of the counts of a tally, added up.
 
-use parity_schemas::clients::ClientOutcome;
+use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::recheck::ClassCounts;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::verdict::Reason;
@@ -13,7 +13,9 @@ pub(in crate::read) struct Cell {
     pub(super) matched: u64,
     pub(super) mismatch: u64,
     pub(super) candidate_failures: u64,
-    pub(super) clients_failed: u64,
+    clients: [u64; ClientOutcome::COUNT],
+    pub(super) shadowing_off: u64,
+    pub(super) breaker_open: u64,
     classes: [u64; MismatchClass::ALL.len()],
     /// Taken out of it afterwards.
     pub(super) excused: u64,
@@ -42,13 +44,18 @@ impl Cell {
         if reason.is_candidate_failure() {
             self.candidate_failures = self.candidate_failures.saturating_add(count);
         }
+        let sum = match reason {
+            Reason::ShadowingOff => &mut self.shadowing_off,
+            Reason::BreakerOpen => &mut self.breaker_open,
+            _ => return,
+        };
+        *sum = sum.saturating_add(count);
     }
 
     /// Adds a count by outcome of the client.
     pub(in crate::read) fn add_client(&mut self, outcome: ClientOutcome, count: u64) {
-        if outcome.is_failure() {
-            self.clients_failed = self.clients_failed.saturating_add(count);
-        }
+        let sum = &mut self.clients[outcome.index()];
+        *sum = sum.saturating_add(count);
     }
 
     /// Mismatches that an older program did not class are unconfirmed.
@@ -66,9 +73,10 @@ impl Cell {
             self.matched,
             self.mismatch,
             self.candidate_failures,
-            self.clients_failed,
+            self.shadowing_off,
+            self.breaker_open,
         ];
-        let all = counts.iter().chain(&self.classes);
+        let all = counts.iter().chain(&self.classes).chain(&self.clients);
         all.fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 
@@ -78,7 +86,11 @@ impl Cell {
         self.matched += other.matched;
         self.mismatch += other.mismatch;
         self.candidate_failures += other.candidate_failures;
-        self.clients_failed += other.clients_failed;
+        self.shadowing_off += other.shadowing_off;
+        self.breaker_open += other.breaker_open;
+        for (sum, count) in self.clients.iter_mut().zip(other.clients) {
+            *sum += count;
+        }
         for (sum, count) in self.classes.iter_mut().zip(other.classes) {
             *sum += count;
         }
@@ -102,6 +114,18 @@ impl Cell {
     /// Takes out what is excused, which is never more than counts.
     pub(super) fn excuse(&mut self, count: u64) {
         self.excused = self.excused.saturating_add(count).min(self.counting());
+    }
+
+    pub(super) fn clients(&self) -> Clients {
+        let counts = ClientOutcome::ALL.iter().copied().zip(self.clients);
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Clients that were there and got no whole answer.
+    pub(super) fn clients_failed(&self) -> u64 {
+        let counts = ClientOutcome::ALL.iter().zip(self.clients);
+        let failed = counts.filter(|(outcome, _)| outcome.is_failure());
+        failed.map(|(_, count)| count).sum()
     }
 
     pub(super) fn classes(&self) -> ClassCounts {

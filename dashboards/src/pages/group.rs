@@ -1,0 +1,171 @@
+//! The screen of one group.
+
+use askama::Template;
+use parity_comparator::RuleConfig;
+use parity_schemas::attributes::SpecialAttribute;
+use parity_schemas::record::Mismatch;
+use parity_schemas::suggested::{Effect, Suggestions};
+use parity_schemas::tally::INTERVAL_MICROS;
+use parity_schemas::visible::visible;
+use uuid::Uuid;
+
+use super::chart::Chart;
+use super::shell::Shell;
+use super::{ROOM, count, group_path, lines, moment, side};
+use crate::links::{Elsewhere, Known};
+use crate::view::words::{sentence, version};
+use crate::view::{
+    Browsed, Decided, Group, GroupTimes, LeftOut, MismatchView, SeenAt, Weight, adoptable,
+};
+
+/// A rule that would excuse a group.
+struct RuleShown {
+    toml: String,
+    is_lossy: bool,
+}
+
+#[derive(Template)]
+#[template(path = "group.html")]
+struct GroupPage<'a> {
+    shell: &'a Shell,
+    group: Group<'a>,
+    rate: Option<String>,
+    interval: Option<String>,
+    mismatches: &'a [Mismatch],
+    /// Whether these are not the newest.
+    is_later: bool,
+    next: Option<String>,
+    rule: Option<RuleShown>,
+    /// Why none is suggested, if that is known.
+    unruled: Option<&'a str>,
+    known_command: String,
+    /// The entry that this command writes; `None` for what is known, is noise or does not count.
+    known_entry: Option<String>,
+    chart: Option<Chart<'a>>,
+    first: SeenAt,
+    last: SeenAt,
+    special: &'a [SpecialAttribute],
+    /// Whether that is beside the requests since it was first seen alone.
+    is_since: bool,
+    /// Where it was found instead, in a sentence.
+    elsewhen: Option<String>,
+    elsewhere: Vec<Elsewhere>,
+}
+
+impl GroupPage<'_> {
+    fn mismatch(&self, id: &Uuid) -> String {
+        let of = [("group", self.group.report.fingerprint.as_str())];
+        self.shell.scope.with(&format!("/mismatches/{id}"), &of)
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of the page")]
+    fn request(&self, mismatch: &Mismatch) -> String {
+        MismatchView { mismatch }.request()
+    }
+
+    fn after(&self, next: &str) -> String {
+        let report = self.group.report;
+        let path = group_path(&report.fingerprint);
+        let more = [("of_route", report.route.as_str()), ("after", next)];
+        self.shell.scope.with(&path, &more)
+    }
+}
+
+/// What the page of a group is made of.
+pub(crate) struct GroupFound<'a> {
+    /// The report that has it.
+    pub(crate) decided: &'a Decided,
+    /// What the list of what counts leaves out of it.
+    pub(crate) left_out: &'a LeftOut,
+    /// What is special about its requests beside those since it was first seen, where that is not all that is counted.
+    pub(crate) special: Option<Vec<SpecialAttribute>>,
+    /// When it was found.
+    pub(crate) times: &'a GroupTimes,
+    /// The version that was looked at first and does not have it.
+    pub(crate) not_under: Option<String>,
+    /// Its name.
+    pub(crate) fingerprint: &'a str,
+    /// Which of the groups of this name; any if `None`.
+    pub(crate) route: Option<&'a str>,
+    /// Some of its mismatches, the newest first.
+    pub(crate) mismatches: &'a [Mismatch],
+    /// Whether these are not the newest.
+    pub(crate) is_later: bool,
+    /// Where older ones begin, if there are some.
+    pub(crate) next: Option<String>,
+    /// Rules that are suggested, and what gets none.
+    pub(crate) suggestions: &'a Suggestions,
+    /// The date on which what is entered now expires.
+    pub(crate) expires: &'a str,
+}
+
+/// One group; `None` if the report has none of this name.
+pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Result<String>> {
+    let row = Browsed::find(
+        found.decided,
+        found.left_out,
+        found.fingerprint,
+        found.route,
+    )?;
+    let fingerprint = row.group.report.fingerprint.as_str();
+    let mut unruled = found.suggestions.unruled.iter();
+    let unruled = unruled.find(|one| one.fingerprints.iter().any(|name| name == fingerprint));
+    let mut rules = found.suggestions.rules.iter();
+    let rule = rules.find(|rule| rule.fingerprints.iter().any(|name| name == fingerprint));
+    let entered = adoptable(found.decided).into_iter();
+    let mut entered = entered.filter(|one| one.fingerprints.iter().any(|name| name == fingerprint));
+    let thresholds = &found.decided.decision.thresholds;
+    let known_entry = entered
+        .next()
+        .map(|one| one.to_toml(fingerprint, found.expires, thresholds));
+    let report = row.group.report;
+    let alone = found.times.alone(row.names());
+    let first = found.times.first(row.names(), report.first_seen);
+    let last = found.times.last(row.names(), report.last_seen);
+    let page = GroupPage {
+        shell,
+        chart: Chart::of_group(shell, &alone),
+        elsewhere: shell.elsewhere(&Known {
+            trace_id: None,
+            from: first.time,
+            to: last.time.saturating_add_micros(INTERVAL_MICROS),
+            route: Some(&report.route),
+            group: Some(&report.fingerprint),
+            migration: &shell.migration,
+            candidate_version: &found.decided.report.candidate_version,
+        }),
+        first,
+        last,
+        elsewhen: found.not_under.as_ref().map(|asked| {
+            let has = &found.decided.report.candidate_version;
+            if asked == has {
+                format!("Not seen in the time that was chosen: what stands here is of all of candidate {}.", version(has))
+            } else {
+                format!(
+                    "Not seen under candidate {}: what stands here was seen under candidate {}.",
+                    version(asked),
+                    version(has)
+                )
+            }
+        }),
+        special: found.special.as_deref().unwrap_or(&report.special),
+        is_since: found.special.is_some(),
+        known_entry,
+        unruled: unruled.map(|one| one.why.as_str()),
+        rate: row.rate(),
+        interval: row.interval(),
+        mismatches: found.mismatches,
+        is_later: found.is_later,
+        next: found.next.clone(),
+        rule: rule.map(|rule| RuleShown {
+            toml: format!("[[rule]]\n{}", RuleConfig::from(&rule.rule).to_toml()),
+            is_lossy: rule.effect == Effect::Lossy,
+        }),
+        known_command: format!(
+            "parity known add {fingerprint} --owner NAME --reason TEXT --expires {}",
+            found.expires
+        ),
+        group: row.group,
+    };
+    Some(page.render())
+}

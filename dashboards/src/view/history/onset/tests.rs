@@ -1,0 +1,134 @@
+//! Buckets of a few minutes, and since when they differ.
+
+use super::*;
+
+const MINUTE: i64 = 60_000_000;
+
+/// Each bucket: its minute, what differs, of how many.
+fn found(buckets: &[(i64, u64, u64)]) -> Found {
+    let thresholds = Thresholds {
+        max_mismatch_rate: 0.01,
+        ..Thresholds::default()
+    };
+    found_with(buckets, &thresholds)
+}
+
+/// State, begin, end, and the end of what was before.
+type Found = (OnsetState, Option<i64>, Option<i64>, Option<i64>);
+
+fn found_with(buckets: &[(i64, u64, u64)], thresholds: &Thresholds) -> Found {
+    let buckets: Vec<_> = buckets
+        .iter()
+        .map(|(minute, differing, compared)| {
+            let from = Timestamp::from_micros(minute * MINUTE);
+            let compared = Compared {
+                compared: *compared,
+                differing: *differing,
+            };
+            (from, compared)
+        })
+        .collect();
+    let found = onset(&buckets, MINUTE, thresholds);
+    let minute = |time: Option<Timestamp>| time.map(|time| time.as_micros() / MINUTE);
+    (
+        found.state,
+        minute(found.from),
+        minute(found.to),
+        minute(found.after),
+    )
+}
+
+#[test]
+fn it_differs_since_the_first_high_bucket_up_to_the_end() {
+    use OnsetState::{Differs, Holds, Nothing};
+    for (buckets, expected) in [
+        (vec![], (Nothing, None, None, None)),
+        (vec![(0, 0, 0)], (Nothing, None, None, None)),
+        (
+            vec![(0, 0, 5_000), (1, 5, 5_000)],
+            (Holds, None, None, None),
+        ),
+        (
+            vec![(0, 0, 5_000), (1, 500, 5_000), (2, 500, 5_000)],
+            (Differs, Some(1), Some(3), Some(1)),
+        ),
+        // Nothing was compared in between: it may be older than the first bucket that shows it.
+        (
+            vec![(0, 0, 5_000), (1, 0, 0), (7, 500, 5_000), (8, 0, 0)],
+            (Differs, Some(7), Some(8), Some(1)),
+        ),
+        (vec![(3, 500, 5_000)], (Differs, Some(3), Some(4), None)),
+    ] {
+        assert_eq!(found(&buckets), expected, "{buckets:?}");
+    }
+}
+
+#[test]
+fn calm_buckets_end_it_only_if_they_prove_that_it_holds() {
+    use OnsetState::{Differed, Differs};
+    // Once in twenty requests, with little traffic.
+    let thin: Vec<(i64, u64, u64)> = (0..200)
+        .map(|minute| (minute, u64::from(minute >= 100 && minute % 2 == 0), 10))
+        .collect();
+    let (state, from, ..) = found(&thin);
+    assert_eq!((state, from), (Differs, Some(100)));
+    assert_eq!(
+        found(&[(0, 0, 5_000), (1, 500, 5_000), (2, 0, 5_000)]),
+        (Differed, Some(1), Some(2), Some(1))
+    );
+    // The second is what it is about, the first one ended.
+    assert_eq!(
+        found(&[(0, 500, 5_000), (1, 0, 5_000), (2, 500, 5_000), (3, 0, 3)]),
+        (Differs, Some(2), Some(4), Some(2))
+    );
+}
+
+#[test]
+fn a_stretch_that_proves_nothing_hides_none_that_does() {
+    use OnsetState::{Differed, Holds, Open};
+    assert_eq!(
+        found(&[(0, 500, 5_000), (1, 0, 5_000), (2, 1, 10), (3, 0, 5_000)]),
+        (Differed, Some(0), Some(1), None)
+    );
+    // One of ten is too many, but one of ten thousand is not.
+    assert_eq!(
+        found(&[(0, 0, 5_000), (1, 1, 10), (2, 0, 5_000)]),
+        (Holds, None, None, None)
+    );
+    assert_eq!(
+        found(&[(0, 0, 10), (1, 1, 10)]),
+        (Open, Some(1), Some(2), Some(1))
+    );
+}
+
+#[test]
+fn an_incident_ends_with_minutes_that_are_clearly_better_and_no_later_one_joins_it() {
+    use OnsetState::{Differed, Differs};
+    // A third of 300 requests a minute, then a fix, and far too few requests to prove the allowed rate.
+    let thresholds = Thresholds {
+        max_mismatch_rate: 0.0001,
+        ..Thresholds::default()
+    };
+    let state = |buckets: &[(i64, u64, u64)]| {
+        let found = found_with(buckets, &thresholds);
+        (found.0, found.1, found.2)
+    };
+    let bad = |minute| (minute, 100, 300);
+    let calm = |minute| (minute, 0, 300);
+    assert_eq!(
+        state(&[calm(0), bad(1), bad(2), calm(3)]),
+        (Differed, Some(1), Some(3))
+    );
+    // A second incident begins when it begins.
+    assert_eq!(
+        state(&[bad(0), bad(1), calm(2), calm(3), bad(4), bad(5)]),
+        (Differs, Some(4), Some(6))
+    );
+    // Too few requests say nothing.
+    assert_eq!(
+        state(&[bad(1), bad(2), (3, 0, 3)]),
+        (Differs, Some(1), Some(4))
+    );
+    // A few of many that still differ are no end.
+    assert_eq!(state(&[bad(1), (2, 60, 300)]), (Differs, Some(1), Some(3)));
+}
