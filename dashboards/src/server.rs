@@ -90,9 +90,9 @@ async fn read_ahead(site: &Site) {
     if matches!(site.process, Process::Reader) {
         let question = Asking::default().of(site);
         // Whoever opens a page is told what is wrong.
-        let _seen = answer::read(site, move |reader| view::decided(&reader, &question)).await;
+        let _seen = answer::read(site, move |reader| view::decided(reader, &question)).await;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {

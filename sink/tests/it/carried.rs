@@ -7,6 +7,7 @@ use parity_schemas::evidence::carried::{
     Expired, ExpiredRule, Fate, Redecide, RouteCounted, RulesCounted,
 };
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
+use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::{GroupSummary, RecheckSummary};
 use parity_schemas::record::{MismatchClass, Record};
@@ -188,10 +189,7 @@ fn read(store: &StoreConfig, selection: &Selection) -> (Evidence, Report) {
         .routes
         .iter()
         .map(|route| &route.legacy_head_latency);
-    assert!(
-        latency.into_iter().all(|latency| latency.is_empty()),
-        "nobody asked"
-    );
+    assert!(latency.into_iter().all(Histogram::is_empty), "nobody asked");
     assert_eq!(of_report.groups, evidence.groups);
     assert_eq!(of_report.sets, evidence.sets);
     assert_eq!(of_report.carried, evidence.carried);

@@ -179,7 +179,7 @@ impl HistorySums {
         let Some(place) = self.grid.place(begins) else {
             return Ok(());
         };
-        let counts = times.iter().flat_map(|times| times.counts());
+        let counts = times.iter().flat_map(Histogram::counts);
         let counted = counts.fold(0, |sum: u64, count| sum.saturating_add(*count));
         self.charge(RecordType::Tally, "all routes", extent.max(counted))?;
         let sums = self.latencies.entry(place).or_default();
