@@ -165,7 +165,7 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
         "{text}"
     );
     for cell in [
-        format!("<td>{at_least}</td><td>3 routes</td>"),
+        format!("title=\"its most frequent group\">{at_least}</a></td><td>3 routes</td>"),
         format!("<summary>{groups} groups on 3 routes"),
     ] {
         assert!(page.contains(&cell), "{cell} is not in\n{page}");
