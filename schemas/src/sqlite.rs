@@ -21,6 +21,7 @@ const FILES: &[(u32, &str)] = &[
     (3, include_str!("../sqlite/0010_counted.sql")),
     (4, include_str!("../sqlite/0011_audit.sql")),
     (4, include_str!("../sqlite/0012_marks.sql")),
+    (4, include_str!("../sqlite/0013_group_times.sql")),
 ];
 
 /// The version that this program reads and writes.

@@ -47,6 +47,7 @@ impl Lately {
                 since: Some(at.saturating_add_micros(-LATELY_MICROS)),
                 ..Selection::default()
             },
+            without_latency: true,
             ..HistoryFilter::default()
         };
         Ok(Self {

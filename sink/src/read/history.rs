@@ -41,6 +41,8 @@ pub struct HistoryFilter {
     pub route: Option<String>,
     /// The groups that are counted one by one, [`MAX_GROUPS`] at most.
     pub fingerprints: Vec<String>,
+    /// Nobody looks at the times of the answers, which take longer to read than all counts.
+    pub without_latency: bool,
     /// What does not count. `None` if that is not known: then all counts.
     pub excused: Option<Vec<ExcusedSet>>,
 }

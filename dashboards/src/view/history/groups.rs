@@ -44,6 +44,7 @@ impl GroupTimes {
             },
             fingerprints: names,
             route: route.map(str::to_owned),
+            without_latency: true,
             ..HistoryFilter::default()
         };
         let history = reader.history(&filter)?;

@@ -74,6 +74,7 @@ pub(in crate::read) struct HistorySums {
     /// Which of the cells each route has.
     routes: HashMap<String, usize>,
     cells: Vec<Cells>,
+    with_latency: bool,
     latencies: BTreeMap<u32, [Histogram; 2]>,
     groups: HashMap<String, GroupHistory>,
     /// Whether never asked ones of it are excused, too, by set and route.
@@ -97,6 +98,7 @@ impl HistorySums {
             began: BTreeMap::new(),
             routes: HashMap::new(),
             cells: Vec::new(),
+            with_latency: !filter.without_latency,
             latencies: BTreeMap::new(),
             groups: HashMap::new(),
             excused,
@@ -166,7 +168,7 @@ impl HistorySums {
 
     /// Whether latencies are to be read.
     pub(in crate::read) const fn has_room_for_latencies(&self) -> bool {
-        self.tallies <= MAX_LATENCIES
+        self.with_latency && self.tallies <= MAX_LATENCIES
     }
 
     /// Adds times to the first byte of an interval that began then. `extent` as in [`HistorySums::add`].

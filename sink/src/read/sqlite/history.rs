@@ -349,7 +349,10 @@ mod tests {
                 );
             }
             for (asked, index) in [
-                (of("group_tallies").groups(), "group_tallies_by_identity"),
+                (
+                    of("group_tallies").groups(),
+                    "group_tallies_by_group (migration=? AND fingerprint=? AND interval_start>? AND interval_start<?)",
+                ),
                 (of("set_tallies").sets(), "set_tallies_by_identity"),
             ] {
                 let plan = plan(&asked);
