@@ -60,6 +60,7 @@ pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, Stor
         route: asked.route.clone(),
         fingerprints: asked.fingerprints.clone(),
         excused,
+        ..HistoryFilter::default()
     };
     read(reader, &filter, version, &question.thresholds)
 }

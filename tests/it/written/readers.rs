@@ -189,8 +189,8 @@ const ELEMENTS: &str = "html head meta title style body header main h1 h2 p ul l
 const ATTRIBUTES: &str =
     "lang charset name content http-equiv class id scope title colspan aria-label href tabindex";
 
-/// The one without a value: what a script of the pages may put a button beside.
-const BARE: &str = "data-copy";
+/// Those without a value: what a script of the pages may put a button beside, and where its keys lead to.
+const BARE: [&str; 2] = ["data-copy", "data-difference"];
 
 /// The text outside of elements, after a check that no element is there but those of the pages, and nothing that runs or asks
 /// for anything.
@@ -212,7 +212,7 @@ pub(super) fn html(text: &str) -> String {
         assert!(elements.contains(name), "an element <{tag}> of nobody");
         let mut inner = inner.trim();
         while !inner.is_empty() {
-            if let Some(after) = inner.strip_prefix(BARE) {
+            if let Some(after) = BARE.iter().find_map(|bare| inner.strip_prefix(bare)) {
                 inner = after.trim();
                 continue;
             }
