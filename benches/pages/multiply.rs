@@ -87,10 +87,13 @@ pub(crate) fn clickhouse(database: &Database<'_>, shape: &Shape) {
     let oldest = database.number("SELECT toUnixTimestamp64Micro(min(interval_start)) FROM tallies");
     for hour in (1..shape.hours).rev() {
         let id = |name: &str, begins: &str| {
-            format!(
-                "toUUID(concat(substr(hex(toInt64(toUnixTimestamp(toStartOfMinute({begins}))) * 1000 - {0}), 5, 8), '-', \
-                 substr(hex(toInt64(toUnixTimestamp(toStartOfMinute({begins}))) * 1000 - {0}), 13, 4), substr(toString({name}), 14)))",
+            // `hex` leaves out zeros at the front, byte by byte.
+            let millis = format!(
+                "leftPad(hex(toInt64(toUnixTimestamp(toStartOfMinute({begins}))) * 1000 - {}), 16, '0')",
                 hour * HOUR_MICROS / 1_000
+            );
+            format!(
+                "toUUID(concat(substr({millis}, 5, 8), '-', substr({millis}, 13, 4), substr(toString({name}), 14)))"
             )
         };
         for table in TABLES {
