@@ -147,14 +147,16 @@ impl Spool {
     /// Appends `count` encoded frames, all or none. Returns the position of the first; the others follow it.
     pub(super) fn append(&mut self, frames: &[u8], count: u32) -> Result<Position, AppendError> {
         self.needs_folder().map_err(AppendError::Failed)?;
-        if self.bytes() + frames.len() as u64 > self.max_bytes {
-            return Err(AppendError::Full);
-        }
         let full = self.active.as_ref().is_none_or(|(number, _)| {
             self.segments
                 .get(number)
                 .is_none_or(|segment| segment.bytes >= self.segment_bytes)
         });
+        // A new file's first bytes count, too: the limit is what the folder may take of the disk.
+        let first_bytes = if full { segment::MAGIC.len() } else { 0 };
+        if self.bytes() + (first_bytes + frames.len()) as u64 > self.max_bytes {
+            return Err(AppendError::Full);
+        }
         if full {
             self.begin_segment().map_err(AppendError::Failed)?;
         }

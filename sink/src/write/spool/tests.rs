@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::frame::Frame;
+use super::segment::MAGIC;
 use super::{AppendError, Next, Position, Spool};
 use crate::store::SpoolConfig;
 
@@ -208,6 +209,21 @@ fn the_limit_counts_what_was_there_at_the_start() {
         spool.acknowledge(at);
     }
     append(&mut spool, &[0], 1_000).expect("there is room again");
+}
+
+/// Found by the property above: records that fit to the byte, and the first bytes of the file that they began did not.
+#[test]
+fn the_first_bytes_of_a_new_file_count_towards_the_limit() {
+    let folder = folder();
+    let frames = encoded(&[0], 1_000);
+    let limit = frames.len() as u64 + MAGIC.len() as u64;
+    let mut spool = open(folder.path(), limit - 1);
+    assert!(matches!(spool.append(&frames, 1), Err(AppendError::Full)));
+    assert_eq!((spool.bytes(), files(folder.path())), (0, 0));
+    drop(spool);
+    let mut spool = open(folder.path(), limit);
+    spool.append(&frames, 1).expect("there is room to the byte");
+    assert_eq!(spool.bytes(), limit);
 }
 
 #[test]
