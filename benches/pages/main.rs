@@ -4,7 +4,7 @@
 //! `benches/pages/run` builds and prints it. One hour is written by the code that a mirror writes with; the other 239 are made
 //! of it by one SQL statement for each table, shifted in time, because writing three million rows one by one measures nothing
 //! of a page. `PAGES_STORE=FILE` keeps the file and uses it again, `PAGES_GROUPS=many` has ten thousand groups, and
-//! `PAGES_CLICKHOUSE=1` measures ClickHouse, too.
+//! `PAGES_CLICKHOUSE=1` measures ClickHouse, too; with a URL instead, a database that is there.
 
 #![allow(clippy::print_stdout, reason = "what is measured is printed")]
 
@@ -56,8 +56,12 @@ fn main() {
         shape.all_groups()
     );
     measure(&format!("sqlite:{}", path.display()), folder.path(), loads);
-    if measured && std::env::var_os("PAGES_CLICKHOUSE").is_some() {
-        let server = servers::ClickHouse::own();
+    let asked = std::env::var("PAGES_CLICKHOUSE").ok().filter(|_| measured);
+    if let Some(url) = asked.as_deref().filter(|url| url.contains("://")) {
+        println!("{url}");
+        measure(url, folder.path(), loads);
+    } else if asked.is_some() {
+        let server = servers::ClickHouse::shared();
         let database = server.database();
         let store = StoreConfig::from(database.url().parse::<StoreUrl>().expect("a URL"));
         apply_schema(&store, &Layout::Single, &Retention::default()).expect("the tables are made");

@@ -16,12 +16,13 @@ const TABLES: [RecordType; 4] = [
     RecordType::Mismatch,
 ];
 
-/// The columns of a table, those that change as expressions; `shift` is how much earlier in microseconds, `variant` which
-/// name of the groups.
+/// The columns of a table, those that change as expressions. `renamed` is the expression of a column that names groups, of
+/// which `variant` says the name.
 fn columns(
     table: RecordType,
     shifted_id: impl Fn(&str, &str) -> String,
     time: impl Fn(&str) -> String,
+    renamed: impl Fn(&str) -> String,
     variant: u64,
 ) -> String {
     let begins = match table {
@@ -31,9 +32,7 @@ fn columns(
     let columns = table.columns().iter().map(|column| match column.name {
         name @ ("id" | "tally_id" | "example_id") => shifted_id(name, begins),
         name @ ("interval_start" | "time" | "first_seen" | "last_seen") => time(name),
-        name @ ("fingerprint" | "fingerprints" | "set_id" | "findings") => {
-            format!("replace({name}, 'fff0', 'fff{variant}')")
-        }
+        name @ ("fingerprint" | "fingerprints" | "set_id" | "findings") => renamed(name),
         "pattern" => format!("replace(pattern, '/v0/', '/v{variant}/')"),
         name => format!("\"{name}\""),
     });
@@ -66,7 +65,9 @@ pub(crate) fn sqlite(path: &Path, shape: &Shape) {
             .iter()
             .map(|table| {
                 let begins = if *table == RecordType::Mismatch { "time" } else { "interval_start" };
-                let columns = columns(*table, id, |name| format!("{name} - {shift}"), hour % shape.variants);
+                let variant = hour % shape.variants;
+                let renamed = |name: &str| format!("replace({name}, 'fff0', 'fff{variant}')");
+                let columns = columns(*table, id, |name| format!("{name} - {shift}"), renamed, variant);
                 format!(
                     "INSERT INTO {0} ({1}) SELECT {columns} FROM {0} WHERE {begins} >= {oldest} AND migration = 'default';",
                     table.table(),
@@ -102,11 +103,27 @@ pub(crate) fn clickhouse(database: &Database<'_>, shape: &Shape) {
             } else {
                 "interval_start"
             };
+            let variant = hour % shape.variants;
+            let replaced = |name: &str| format!("replaceAll({name}, 'fff0', 'fff{variant}')");
+            // Lists here, and of findings the first member names the group.
+            let renamed = |name: &str| match name {
+                "fingerprints" => format!("arrayMap(one -> {}, {name})", replaced("one")),
+                "findings" => format!(
+                    "arrayMap(one -> tuple({}, {}), {name})",
+                    replaced("one.1"),
+                    (2..=10)
+                        .map(|at| format!("one.{at}"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+                name => replaced(name),
+            };
             let columns = columns(
                 table,
                 id,
                 |name| format!("{name} - INTERVAL {hour} HOUR"),
-                hour % shape.variants,
+                renamed,
+                variant,
             );
             database.sql(&format!(
                 "INSERT INTO {0} ({1}) SELECT {columns} FROM {0} WHERE {begins} >= fromUnixTimestamp64Micro({oldest})",

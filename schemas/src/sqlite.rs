@@ -22,6 +22,7 @@ const FILES: &[(u32, &str)] = &[
     (4, include_str!("../sqlite/0011_audit.sql")),
     (4, include_str!("../sqlite/0012_marks.sql")),
     (4, include_str!("../sqlite/0013_group_times.sql")),
+    (4, include_str!("../sqlite/0014_block_sums.sql")),
 ];
 
 /// The version that this program reads and writes.

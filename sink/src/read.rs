@@ -10,6 +10,7 @@ mod carry;
 mod charged;
 mod clickhouse;
 mod conditions;
+mod counting;
 mod decisions;
 mod groups;
 mod hints;
@@ -19,8 +20,9 @@ mod mark;
 mod neighbours;
 mod others;
 mod recent;
+mod runs;
 mod sets;
-mod sqlite;
+pub(crate) mod sqlite;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -229,7 +231,10 @@ impl Reader {
             StoreUrl::Sqlite(path) => {
                 Box::new(SqliteReader::open(path, config.remembered().cloned())?)
             }
-            StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(config)?),
+            StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(
+                config,
+                config.remembered().cloned(),
+            )?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };
         Ok(Self {

@@ -2,8 +2,8 @@
 //!
 //! Ten days of a hundred routes are a million and a half rows, and adding them up takes seconds. They are added up in the order
 //! of time, so what was added up to some time is kept ([`Prefix`]), and only what came since is read and added to it: the result
-//! is the same as that of reading all. Whether what is kept is still what the store has is not supposed but asked: the
-//! store gives each five minutes a number that is another one after each change ([`Marks`]). A late row, one that grew, one
+//! is the same as that of reading all. Whether what is kept is still what the store has is not supposed but asked: of each five
+//! minutes a store tells a number that is another one after each change ([`Marks`]). A late row, one that grew, one
 //! that retention removed or another file in the place of the first: what is kept is then forgotten, and read anew.
 
 use std::any::{Any, TypeId};

@@ -125,15 +125,15 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// The table by which a reader knows what has changed.
-const MARKS: &str = "slot_marks";
+/// The table by which a reader knows what has changed, and the one of what was added up for it.
+const FOR_READERS: [&str; 2] = ["slot_marks", "block_sums"];
 
 /// Whether a table of the record is missing.
 fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
     let mut find = connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
     let tables = RecordType::ALL.map(RecordType::table);
-    for table in tables.into_iter().chain([MARKS]) {
+    for table in tables.into_iter().chain(FOR_READERS) {
         if !find.exists([table])? {
             return Ok(true);
         }

@@ -15,7 +15,8 @@ use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
-use super::assemble::{RunWatermarks, Sums};
+use super::assemble::Sums;
+use super::runs::RunWatermarks;
 use super::{FoundTerms, Selection, TermsFilter, others};
 use crate::error::StoreError;
 

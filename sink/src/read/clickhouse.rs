@@ -2,7 +2,8 @@
 //!
 //! The server sums counts by route and group, so a report over a year reads a few hundred rows; `assemble` builds the
 //! report from them, as for every store. Tallies and groups are read with FINAL, which keeps the highest revision of
-//! each; mismatches that were written twice are identical, and deduplicated by id.
+//! each; mismatches that were written twice are identical, and deduplicated by id. A process that serves pages remembers the
+//! sums, and asks for those of what has changed.
 //!
 //! Groups and sets are read before tallies, because there is no transaction over both. So a report may show a mismatch in
 //! the counts before its group, but never a group without its counts.
@@ -12,6 +13,7 @@ mod decisions;
 mod forms;
 mod history;
 mod mark;
+mod marks;
 mod mismatches;
 mod older_examples;
 mod replicas;
@@ -48,6 +50,7 @@ use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
+use crate::remembered::Remembered;
 use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
@@ -59,10 +62,14 @@ pub(super) struct ClickHouseReader {
     server: Server,
     runtime: Runtime,
     replicas: Replicas,
+    remembered: Option<Remembered>,
 }
 
 impl ClickHouseReader {
-    pub(super) fn open(store: &StoreConfig) -> Result<Self, StoreError> {
+    pub(super) fn open(
+        store: &StoreConfig,
+        remembered: Option<Remembered>,
+    ) -> Result<Self, StoreError> {
         let server = Server::of(store)?.with_settings(&SETTINGS);
         let runtime = runtime()?;
         runtime.block_on(schema::check(&server))?;
@@ -70,6 +77,7 @@ impl ClickHouseReader {
             server,
             runtime,
             replicas: Replicas::default(),
+            remembered,
         })
     }
 
@@ -380,17 +388,19 @@ fn touched(span: &LeftOutSpan) -> String {
 }
 
 fn of_window(window: Window) -> String {
-    let time = |time: Timestamp| {
-        format!(
-            "fromUnixTimestamp64Micro(toInt64({}), 'UTC')",
-            time.as_micros()
-        )
-    };
     format!(
         "(t.interval_start >= {} AND t.interval_start < {})",
-        time(window.from),
-        time(window.to)
+        time(window.from.as_micros()),
+        time(window.to.as_micros())
     )
+}
+
+/// A time as it is compared with a column.
+fn time(micros: i64) -> String {
+    // What the column can hold: 1900 to 2299. Beyond that the server would wrap around.
+    const HELD: std::ops::RangeInclusive<i64> = -2_208_988_800_000_000..=10_413_791_999_000_000;
+    let micros = micros.clamp(*HELD.start(), *HELD.end());
+    format!("fromUnixTimestamp64Micro(toInt64({micros}), 'UTC')")
 }
 
 fn since_condition(selection: &Selection) -> &'static str {

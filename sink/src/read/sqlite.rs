@@ -3,6 +3,7 @@
 //! A report is read in one transaction, so that its tallies and groups are consistent while a mirror writes.
 
 mod answered;
+pub(crate) mod blocks;
 mod decisions;
 mod fields;
 mod forms;
@@ -29,6 +30,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
+use self::blocks::CountedRow;
 use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::answered::{AnsweredFilter, Chosen};
@@ -36,6 +38,7 @@ use super::assemble::{Added, Sums, nothing};
 use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
+use super::counting::{Counting, CountingRows, add_up, since};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
 use super::history::HistoryFilter;
@@ -45,27 +48,19 @@ use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
-use crate::remembered::{Key, Marks, Remembered, SLOT_MICROS, What};
+use crate::remembered::{Marks, Remembered, SLOT_MICROS};
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
 /// The file, open for reading.
-pub(super) struct SqliteReader {
+pub(crate) struct SqliteReader {
     connection: Connection,
     path: PathBuf,
     remembered: Option<Remembered>,
 }
 
-/// Which counts are added up.
-#[derive(Clone, Copy)]
-struct Counting<'a> {
-    identity: &'a Identity,
-    selection: &'a Selection,
-    with_details: bool,
-}
-
 impl SqliteReader {
-    pub(super) fn open(path: &Path, remembered: Option<Remembered>) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, remembered: Option<Remembered>) -> Result<Self, StoreError> {
         Ok(Self {
             connection: open_read_only(path)?,
             path: path.into(),
@@ -353,118 +348,9 @@ impl SqliteReader {
             selection,
             with_details,
         };
-        let mut added = match &self.remembered {
-            Some(remembered) if selection.left_out.is_empty() => {
-                self.remembered_sums(remembered, &counting)?
-            }
-            _ => {
-                let mut added = Added::default();
-                self.add_rows(&counting, &mut added, since(selection), i64::MAX)?;
-                added
-            }
-        };
+        let mut added = add_up(self, self.remembered.as_ref(), &counting)?;
         added.sums.left_out = sums.left_out;
         Ok(added.sums)
-    }
-
-    /// The same as reading all rows, of which only those are read that are not remembered.
-    fn remembered_sums(
-        &self,
-        remembered: &Remembered,
-        counting: &Counting<'_>,
-    ) -> Result<Added, StoreError> {
-        let Counting {
-            identity,
-            selection,
-            with_details,
-        } = *counting;
-        let mut from = since(selection);
-        if from > i64::MIN {
-            // Whoever asks for the last hour asks for the same intervals until the next one begins.
-            let values = params![identity.migration, from];
-            let first = self.rows(SELECT_FIRST, values, "tallies", |row| {
-                row.integer(0, "interval_start")
-            })?;
-            from = first.first().copied().unwrap_or(from);
-        }
-        let marks = self.marks(identity, from)?;
-        let key = Key {
-            identity: identity.clone(),
-            from,
-            of: What::Sums { with_details },
-        };
-        let now = Timestamp::now().as_micros();
-        remembered
-            .of::<Added>()
-            .sums(&key, &marks, now, |added, from, to| {
-                self.add_rows(counting, added, from, to)
-            })
-    }
-
-    /// The marks of what began from this time on, or in the same slot.
-    fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
-        let values = params![
-            identity.migration,
-            identity.candidate_version,
-            identity.legacy_version,
-            identity.rules_hash,
-            from / SLOT_MICROS,
-        ];
-        let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
-            Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
-        })?;
-        Ok(Marks(marks))
-    }
-
-    /// Adds the rows of all intervals that begin from one time on and before another one.
-    fn add_rows(
-        &self,
-        counting: &Counting<'_>,
-        added: &mut Added,
-        from: i64,
-        to: i64,
-    ) -> Result<(), StoreError> {
-        let selection = counting.selection;
-        let spans = selection.left_out.iter();
-        let counted: String = spans
-            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
-            .collect();
-        // The last one there can be is before no other.
-        let end = if to == i64::MAX { "<=" } else { "<" };
-        let Added { sums, charged } = added;
-        let [of_tallies, of_groups, of_sets] = charged;
-        for (table, order) in [
-            (RecordType::Tally, ""),
-            (RecordType::GroupTally, GROUPS_IN_ORDER),
-            (RecordType::SetTally, SETS_IN_ORDER),
-        ] {
-            let columns = needed_of(table, counting.with_details);
-            let sql = format!(
-                "SELECT {columns} FROM {} {OF_IDENTITY} AND interval_start {end} ?6{counted} {order}",
-                table.table()
-            );
-            self.each(&sql, table, counting.identity, (from, Some(to)), |row| {
-                match table {
-                    RecordType::GroupTally => {
-                        let group = group_tally(row)?;
-                        of_groups.row(&group)?;
-                        sums.groups.add_row(group);
-                    }
-                    RecordType::SetTally => {
-                        let set = set_tally(row)?;
-                        of_sets.row(&set)?;
-                        sums.sets.add(set);
-                    }
-                    _ => {
-                        let tally = tally(row)?;
-                        of_tallies.row(&tally)?;
-                        sums.add(tally);
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
     }
 
     /// Routes of which something was compared in the times that a selection leaves out, under any rules.
@@ -559,6 +445,115 @@ impl SqliteReader {
     }
 }
 
+impl CountingRows for SqliteReader {
+    fn first_from(&self, identity: &Identity, from: i64) -> Result<Option<i64>, StoreError> {
+        let values = params![identity.migration, from];
+        let first = self.rows(SELECT_FIRST, values, "tallies", |row| {
+            row.integer(0, "interval_start")
+        })?;
+        Ok(first.first().copied())
+    }
+
+    fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
+        let values = params![
+            identity.migration,
+            identity.candidate_version,
+            identity.legacy_version,
+            identity.rules_hash,
+            from / SLOT_MICROS,
+        ];
+        let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
+            Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
+        })?;
+        Ok(Marks(marks))
+    }
+
+    fn add_rows(
+        &self,
+        counting: &Counting<'_>,
+        added: &mut Added,
+        from: i64,
+        to: i64,
+    ) -> Result<(), StoreError> {
+        let Counting {
+            identity,
+            selection,
+            with_details,
+        } = *counting;
+        let spans = selection.left_out.iter();
+        let counted: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
+            .collect();
+        let add_rows = |added: &mut Added, from, to| {
+            let Added { sums, charged } = added;
+            let [of_tallies, of_groups, of_sets] = charged;
+            let times = (from, to);
+            self.each_counted(identity, (with_details, &counted), times, |row| {
+                match row {
+                    CountedRow::Tally(tally) => {
+                        of_tallies.row(&tally)?;
+                        sums.add(tally);
+                    }
+                    CountedRow::Group(group) => {
+                        of_groups.row(&group)?;
+                        sums.groups.add_row(group);
+                    }
+                    CountedRow::Set(set) => {
+                        of_sets.row(&set)?;
+                        sums.sets.add(set);
+                    }
+                }
+                Ok(())
+            })
+        };
+        if !counted.is_empty() {
+            // Blocks have what is left out.
+            return add_rows(added, from, to);
+        }
+        self.through_blocks(
+            (identity, "sums"),
+            (from, to),
+            added,
+            |added, block: blocks::Sums| block.add_to(added, with_details),
+            add_rows,
+        )
+    }
+}
+
+impl SqliteReader {
+    /// Hands out the rows of all intervals that begin from one time on and before another one, those of which a further condition
+    /// holds.
+    fn each_counted(
+        &self,
+        identity: &Identity,
+        (with_details, condition): (bool, &str),
+        (from, to): (i64, i64),
+        mut each: impl FnMut(CountedRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        // The last one there can be is before no other.
+        let end = if to == i64::MAX { "<=" } else { "<" };
+        for (table, order) in [
+            (RecordType::Tally, ""),
+            (RecordType::GroupTally, GROUPS_IN_ORDER),
+            (RecordType::SetTally, SETS_IN_ORDER),
+        ] {
+            let columns = needed_of(table, with_details);
+            let sql = format!(
+                "SELECT {columns} FROM {} {OF_IDENTITY} AND interval_start {end} ?6{condition} {order}",
+                table.table()
+            );
+            self.each(&sql, table, identity, (from, Some(to)), |row| {
+                each(match table {
+                    RecordType::GroupTally => CountedRow::Group(group_tally(row)?),
+                    RecordType::SetTally => CountedRow::Set(set_tally(row)?),
+                    _ => CountedRow::Tally(tally(row)?),
+                })
+            })?;
+        }
+        Ok(())
+    }
+}
+
 /// The condition that an interval is one of those that a span touches.
 fn within(span: &LeftOutSpan) -> String {
     of_window(span.minutes())
@@ -570,10 +565,6 @@ fn of_window(window: Window) -> String {
         window.from.as_micros(),
         window.to.as_micros()
     )
-}
-
-fn since(selection: &Selection) -> i64 {
-    selection.since.map_or(i64::MIN, Timestamp::as_micros)
 }
 
 const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_hash, interval_start FROM tallies \

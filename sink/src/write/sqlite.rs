@@ -3,6 +3,7 @@
 //! Rows are turned into text before the transaction begins, so that the write lock, which the gate may be waiting
 //! for, is held for the inserts alone.
 
+mod condense;
 mod forms;
 mod rows;
 
@@ -15,6 +16,7 @@ use parity_schemas::watermark::Watermark;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use uuid::Uuid;
 
+use self::condense::Condenser;
 use self::rows::{Row, Statements};
 use super::batch_store::{BatchStore, Written};
 use super::queue::Queued;
@@ -42,6 +44,7 @@ pub(super) struct SqliteStore {
     statements: Statements,
     path: PathBuf,
     guard: Guard,
+    condenser: Condenser,
     /// The present run left a note beside the file, which goes when the run has a watermark in it.
     noted: Option<Uuid>,
 }
@@ -105,6 +108,7 @@ impl SqliteStore {
             statements: Statements::new(),
             path: path.into(),
             guard,
+            condenser: Condenser::of(path),
             noted: Some(run),
         })
     }
@@ -223,11 +227,14 @@ impl BatchStore for SqliteStore {
         }
     }
 
-    /// Removes old rows, and finally checkpoints the log into the file. So rows that are only in the log are never
+    /// Removes old rows, adds up what is over, and finally checkpoints the log into the file. So rows that are only in the log are never
     /// older than the counts that the book still has in memory, in case the log is lost.
     fn retain(&mut self, retention: &Retention) -> Result<Step, SqliteFault> {
         let mut retain = || {
-            let step = super::retention::step(&mut self.connection, retention)?;
+            let mut step = super::retention::step(&mut self.connection, retention)?;
+            if matches!(step, Step::Done) && self.condenser.step(&self.connection, retention) {
+                step = Step::More;
+            }
             if !matches!(step, Step::More) {
                 // Pages that a reader still needs are copied at the next checkpoint.
                 self.connection
@@ -250,6 +257,8 @@ impl BatchStore for SqliteStore {
     /// Checkpoints the log into the file and closes it. If that fails nothing is lost: SQLite recovers the log when the
     /// file is next opened.
     fn close(self) -> Result<(), SqliteFault> {
+        // The last connection that is closed removes the log.
+        drop(self.condenser);
         let path = self.path;
         let close = || {
             self.connection.busy_timeout(CLOSE_TIMEOUT)?;

@@ -1,6 +1,7 @@
 //! The sink against real files, real threads and real processes that are killed.
 
 mod answered;
+mod blocks;
 mod carried;
 mod classes;
 mod clickhouse;

@@ -7,7 +7,9 @@ use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use parity_sink::{Reader, Selection, StoreConfig};
 
-use crate::support::{Store, group_tally, tally};
+use crate::blocks;
+use crate::servers::ClickHouse;
+use crate::support::{Store, fill, group_tally, tally, with_tables};
 
 const MINUTE: i64 = 60_000_000;
 
@@ -50,9 +52,9 @@ fn minute(minute: i64) -> Vec<Record> {
 }
 
 /// Both ways of reading, as text; of everything, and since some time.
-fn same(store: &Store, remembering: &StoreConfig, since: &[i64], what: &str) {
+fn same(store: &StoreConfig, remembering: &StoreConfig, since: &[i64], what: &str) {
     let remembered = Reader::open(remembering).expect("it opens");
-    let read = store.reader();
+    let read = Reader::open(store).expect("it opens");
     let all = std::iter::once(None).chain(since.iter().map(|since| Some(*since)));
     for since in all {
         let selection = Selection {
@@ -82,7 +84,7 @@ fn what_is_remembered_is_what_the_store_has() {
     store.fill((first..now - 30).flat_map(minute));
     let remembering = store.url.clone().remembering();
     let since = [first + 7, now - 45, now + 10];
-    let same = |what: &str| same(&store, &remembering, &since, what);
+    let same = |what: &str| same(&store.url, &remembering, &since, what);
     same("the first time");
     same("nothing changed");
     store.fill((now - 30..now).flat_map(minute));
@@ -133,7 +135,7 @@ fn another_file_in_its_place_is_another_store() {
             }),
     );
     let remembering = one.url.clone().remembering();
-    same(&one, &remembering, &[], "the first");
+    same(&one.url, &remembering, &[], "the first");
     let before = one.received();
     // A backup that is put back in its place.
     for suffix in ["-wal", "-shm"] {
@@ -149,7 +151,7 @@ fn another_file_in_its_place_is_another_store() {
         )
         .expect("it is copied");
     std::fs::rename(one.path.with_extension("new"), &one.path).expect("it is put in its place");
-    same(&one, &remembering, &[], "the other");
+    same(&one.url, &remembering, &[], "the other");
     assert!(one.received() < before);
 }
 
@@ -159,12 +161,62 @@ fn a_table_that_was_dropped_is_not_remembered() {
     let now = Timestamp::now().as_micros() / MINUTE;
     store.fill((now - 40..now).flat_map(minute));
     let remembering = store.url.clone().remembering();
-    same(&store, &remembering, &[], "all");
+    same(&store.url, &remembering, &[], "all");
     store
         .sql()
         .execute_batch("DROP TABLE group_tallies; DROP TABLE slot_marks")
         .expect("they are dropped");
     // A writer makes them again.
     store.fill(minute(now));
-    same(&store, &remembering, &[], "without groups");
+    same(&store.url, &remembering, &[], "without groups");
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn what_is_remembered_of_clickhouse_is_what_it_has() {
+    let database = ClickHouse::shared().database();
+    let store = with_tables(&database);
+    let now = Timestamp::now().as_micros() / MINUTE;
+    let first = now - 90;
+    let rows = |minutes: std::ops::Range<i64>| minutes.flat_map(blocks::minute).collect::<Vec<_>>();
+    fill(&store, &rows(first..now - 30));
+    let remembering = store.clone().remembering();
+    let since = [first + 7, now - 45, now + 10];
+    let same = |what: &str| same(&store, &remembering, &since, what);
+    same("the first time");
+    same("nothing changed");
+    let more = rows(now - 30..now);
+    fill(&store, &more);
+    same("more was counted");
+    fill(&store, &rows(now - 80..now - 79));
+    same("late rows");
+    fill(&store, &rows(first - 3..first - 2));
+    same("rows before all others");
+    let grown: Vec<Record> = more
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Tally(mut tally) => {
+                tally.revision += 1;
+                tally.counts.received += 5;
+                Some(Record::Tally(tally))
+            }
+            Record::GroupTally(mut group) => {
+                group.revision += 7;
+                group.count += 1;
+                Some(Record::GroupTally(group))
+            }
+            _ => None,
+        })
+        .collect();
+    fill(&store, &grown);
+    same("rows that grew");
+    database.sql("OPTIMIZE TABLE tallies FINAL");
+    same("parts that were merged");
+    for table in ["group_tallies", "set_tallies", "tallies"] {
+        database.sql(&format!(
+            "ALTER TABLE {table} DELETE WHERE interval_start < fromUnixTimestamp64Micro(toInt64({})) SETTINGS mutations_sync = 2",
+            (now - 60) * MINUTE
+        ));
+        same("rows that are gone");
+    }
 }

@@ -14,6 +14,7 @@ use super::rows::{AUDIT, AuditRow, TERMS, TermsRow, plain, select};
 use super::{ClickHouseReader, touched, word};
 use crate::error::StoreError;
 use crate::read::audit::AuditFilter;
+use crate::read::charged::Charged;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
     Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, InForce, MAX_TERMS,
@@ -148,7 +149,7 @@ impl ClickHouseReader {
         }
         let mut sums = CountedSums::default();
         let of = (identity, &asked.since(), condition.as_str());
-        self.tallies(of, false, |tally| sums.add(tally))?;
+        self.tallies(of, false, &mut Charged::default(), |tally| sums.add(tally))?;
         Ok(sums.into_counted())
     }
 }

@@ -10,7 +10,7 @@ use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
 use super::replicas::{BY_ORIGIN, ORIGIN};
-use super::{ClickHouseReader, word};
+use super::{ClickHouseReader, time, word};
 use crate::error::StoreError;
 use crate::read::history::cell::Cell;
 use crate::read::history::grid::{Asked, Grid};
@@ -322,13 +322,6 @@ impl ClickHouseReader {
         });
         terms.collect()
     }
-}
-
-fn time(micros: i64) -> String {
-    // What the column can hold: 1900 to 2299. Beyond that the server would wrap around.
-    const HELD: std::ops::RangeInclusive<i64> = -2_208_988_800_000_000..=10_413_791_999_000_000;
-    let micros = micros.clamp(*HELD.start(), *HELD.end());
-    format!("fromUnixTimestamp64Micro(toInt64({micros}), 'UTC')")
 }
 
 /// What is selected, and how it is cut into buckets.

@@ -5,16 +5,19 @@
 
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::{Identity, Tally};
+use parity_schemas::time::Timestamp;
 
 use super::replicas::{BY_ORIGIN, ORIGIN};
 use super::rows::{
     GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, extent, folded, grouped_by, parts, select,
 };
-use super::{ClickHouseReader, since_condition, touched};
+use super::{ClickHouseReader, since_condition, time, touched};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::Sums;
+use crate::read::assemble::{Added, Sums};
 use crate::read::charged::Charged;
+use crate::read::counting::{Counting, CountingRows, add_up};
+use crate::remembered::Marks;
 
 impl ClickHouseReader {
     /// A query on the tallies or groups of one identity; `tail` follows its conditions.
@@ -68,49 +71,30 @@ impl ClickHouseReader {
         self.of_identity(&query, identity, selection, &tail)
     }
 
-    /// All counts of an identity, added up. Tallies are read last: what they count may then be missing in the groups and
-    /// sets for a moment, and never the other way round, so that no more can be excused than was counted.
+    /// All counts of an identity, added up.
     pub(super) fn sums(
         &self,
         identity: &Identity,
         selection: &Selection,
         with_details: bool,
     ) -> Result<Sums, StoreError> {
-        let mut sums = Sums::default();
+        let mut left_out = Vec::new();
         for span in &selection.left_out {
             let mut held = Sums::default();
             let condition = format!("AND {}", touched(span));
+            let mut charged = Charged::default();
             let of = (identity, selection, condition.as_str());
-            self.tallies(of, false, |tally| held.add(tally))?;
-            sums.left_out.push(held.into_left_out(span.clone()));
+            self.tallies(of, false, &mut charged, |tally| held.add(tally))?;
+            left_out.push(held.into_left_out(span.clone()));
         }
-        let spans = selection.left_out.iter();
-        let counted: String = spans
-            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
-            .collect();
-        let of = (identity, selection, counted.as_str());
-        let sets = self.summed(RecordType::SetTally, SET, of, with_details);
-        let mut charged = Charged::default();
-        self.each(sets, |mut row: SetRow| {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            let extent = row.extent as u64;
-            let set = row.into_record()?;
-            charged.rows(&set, extent)?;
-            sums.sets.add(set);
-            Ok(())
-        })?;
-        let groups = self.summed(RecordType::GroupTally, GROUP, of, with_details);
-        let mut charged = Charged::default();
-        self.each(groups, |mut row: GroupRow| {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            let extent = row.extent as u64;
-            let (group, spread) = row.into_spread()?;
-            charged.rows(&group, extent)?;
-            sums.groups.add(group, spread);
-            Ok(())
-        })?;
-        self.tallies(of, with_details, |tally| sums.add(tally))?;
-        Ok(sums)
+        let counting = Counting {
+            identity,
+            selection,
+            with_details,
+        };
+        let mut added = add_up(self, self.remembered.as_ref(), &counting)?;
+        added.sums.left_out = left_out;
+        Ok(added.sums)
     }
 
     /// Hands out the tallies of an identity, summed by route and run.
@@ -118,10 +102,10 @@ impl ClickHouseReader {
         &self,
         of: (&Identity, &Selection, &str),
         with_details: bool,
+        charged: &mut Charged,
         mut add: impl FnMut(Tally),
     ) -> Result<(), StoreError> {
         let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
-        let mut charged = Charged::default();
         self.each(tallies, |mut row: TallyRow| {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             let extent = row.extent as u64;
@@ -130,5 +114,64 @@ impl ClickHouseReader {
             add(tally);
             Ok(())
         })
+    }
+}
+
+impl CountingRows for ClickHouseReader {
+    fn first_from(&self, identity: &Identity, from: i64) -> Result<Option<i64>, StoreError> {
+        self.first_interval(identity, from)
+    }
+
+    fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
+        self.slot_marks(identity, from)
+    }
+
+    /// Tallies are read last: what they count may then be missing in the groups and sets for a moment, and never the other way
+    /// round, so that no more can be excused than was counted.
+    fn add_rows(
+        &self,
+        counting: &Counting<'_>,
+        added: &mut Added,
+        from: i64,
+        to: i64,
+    ) -> Result<(), StoreError> {
+        let Counting {
+            identity,
+            selection,
+            with_details,
+        } = *counting;
+        let spans = selection.left_out.iter();
+        let mut condition: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
+            .collect();
+        if to < i64::MAX {
+            condition = format!("{condition} AND t.interval_start < {}", time(to));
+        }
+        let selection = Selection {
+            since: (from > i64::MIN).then(|| Timestamp::from_micros(from)),
+            ..selection.clone()
+        };
+        let of = (identity, &selection, condition.as_str());
+        let Added { sums, charged } = added;
+        let [of_tallies, of_groups, of_sets] = charged;
+        let sets = self.summed(RecordType::SetTally, SET, of, with_details);
+        self.each(sets, |mut row: SetRow| {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            let extent = row.extent as u64;
+            let set = row.into_record()?;
+            of_sets.rows(&set, extent)?;
+            sums.sets.add(set);
+            Ok(())
+        })?;
+        let groups = self.summed(RecordType::GroupTally, GROUP, of, with_details);
+        self.each(groups, |mut row: GroupRow| {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            let extent = row.extent as u64;
+            let (group, spread) = row.into_spread()?;
+            of_groups.rows(&group, extent)?;
+            sums.groups.add(group, spread);
+            Ok(())
+        })?;
+        self.tallies(of, with_details, of_tallies, |tally| sums.add(tally))
     }
 }

@@ -18,11 +18,9 @@ use super::replicas::ORIGIN;
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{
-    RunWatermarks, StoredPart, StoredTallies, StoredTally, VERIFIED_MICROS,
-};
 use crate::read::in_force::RunTimes;
 use crate::read::others::{self, OtherRun, Starts};
+use crate::read::runs::{RunWatermarks, StoredPart, StoredTallies, StoredTally, VERIFIED_MICROS};
 
 impl ClickHouseReader {
     /// The latest watermarks of the runs of one identity. To be read before the tallies.

@@ -9,15 +9,16 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use rusqlite::params;
 
-use super::SqliteReader;
 use super::rows::{all_of, watermark};
+use super::{SqliteReader, blocks};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{
+use crate::read::counting::CountingRows as _;
+use crate::read::others::{self, OtherRun, Starts};
+use crate::read::runs::{
     RunWatermarks, StoredPart, StoredParts, StoredSums, StoredTallies, StoredTally, VERIFIED_MICROS,
 };
-use crate::read::others::{self, OtherRun, Starts};
-use crate::remembered::{Key, SLOT_MICROS, What};
+use crate::remembered::{Key, Remembered, SLOT_MICROS, What};
 use crate::sqlite::begun::Note;
 
 impl SqliteReader {
@@ -137,24 +138,27 @@ impl SqliteReader {
     /// The tallies of a run in the file. Those of long ago are added up once, by a process that remembers.
     fn stored_tallies(&self, watermark: &Watermark) -> Result<StoredTallies, StoreError> {
         let from = watermark.counted_from.as_micros();
-        let Some(remembered) = &self.remembered else {
-            return self.stored_since(watermark, from);
-        };
         let marks = self.marks(&watermark.identity, from)?;
+        let now = Timestamp::now().as_micros();
+        let closed_by = watermark.open_from.as_micros() / SLOT_MICROS;
+        let to = marks.open_from(now).min(closed_by);
         let key = Key {
             identity: watermark.identity.clone(),
             from,
             of: What::Run(watermark.id),
         };
-        let now = Timestamp::now().as_micros();
-        let closed_by = watermark.open_from.as_micros() / SLOT_MICROS;
-        let to = marks.open_from(now).min(closed_by);
-        let (closed, from_then) =
-            remembered
-                .of::<StoredSums>()
-                .closed(&key, &marks, to, |sums, from, to| {
-                    self.add_stored(watermark, sums, from, to)
-                })?;
+        let add = |sums: &mut StoredSums, from, to| self.add_stored(watermark, sums, from, to);
+        let once;
+        let remembered = match &self.remembered {
+            Some(remembered) => remembered,
+            None => {
+                once = Remembered::default();
+                &once
+            }
+        };
+        let (closed, from_then) = remembered
+            .of::<StoredSums>()
+            .closed(&key, &marks, to, add)?;
         if closed.newest > watermark.revision {
             // Some of them are later than what the watermark says.
             return self.stored_since(watermark, from);
@@ -170,6 +174,27 @@ impl SqliteReader {
 
     /// Adds up the tallies of a run that began from one time on and before another one.
     fn add_stored(
+        &self,
+        watermark: &Watermark,
+        sums: &mut StoredSums,
+        from: i64,
+        to: i64,
+    ) -> Result<(), StoreError> {
+        self.through_blocks(
+            (&watermark.identity, "runs"),
+            (from, to),
+            sums,
+            |sums, kept: blocks::Runs| {
+                if let Some(more) = kept.get(&watermark.id) {
+                    sums.add(more);
+                }
+                Ok(())
+            },
+            |sums, from, to| self.add_stored_rows(watermark, sums, from, to),
+        )
+    }
+
+    fn add_stored_rows(
         &self,
         watermark: &Watermark,
         sums: &mut StoredSums,

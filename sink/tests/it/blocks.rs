@@ -1,0 +1,246 @@
+//! Counts of six hours that the writer adds up: reading them is reading the rows, whatever happened to these.
+
+use parity_schemas::histogram::bucket;
+use parity_schemas::id::new_id;
+use parity_schemas::recheck::RecheckEvidence;
+use parity_schemas::record::{MismatchClass, Record};
+use parity_schemas::tally::{SetTally, Tally, set_id};
+use parity_schemas::targets::FrequentTargets;
+use parity_schemas::time::Timestamp;
+use parity_sink::write::Retention;
+use parity_sink::{Reader, Selection, WriterOptions};
+use uuid::Uuid;
+
+use crate::support::{Store, book, group_tally, number, tally, wait_until};
+
+const MINUTE: i64 = 60_000_000;
+const BLOCK: i64 = 360;
+
+/// Rows of one minute, of two runs in turns: two routes, three groups, one of which has no set.
+pub(crate) fn minute(minute: i64) -> Vec<Record> {
+    let begin = Timestamp::from_micros(minute * MINUTE);
+    let number = minute.unsigned_abs();
+    let mut records = Vec::new();
+    for (place, route) in ["GET /a", "GET /b/{id}"].into_iter().enumerate() {
+        let number = number + place as u64;
+        let mut counted = Tally {
+            run: Uuid::from_u128(u128::from(number % 2) + 7),
+            revision: u32::try_from(number % 5).expect("small") + 1,
+            target_key: "key".to_owned(),
+            // So few that none of them loses its counter, and the order does not matter.
+            frequent_targets: FrequentTargets::from_counts((0..5).map(|at| (at * number % 3, 2))),
+            attributes: [(format!("client=c{}", number % 3), 4)].into(),
+            rule_hits: [("updated-at".to_owned(), number % 7)].into(),
+            ..tally(route, begin, 100)
+        };
+        for step in 0..9 {
+            counted
+                .legacy_latency
+                .add(bucket(1_000 + step * number % 900), 1);
+            counted
+                .candidate_head_latency
+                .add(bucket(700 + step * number % 500), 1);
+        }
+        counted.counts.mismatch = 3;
+        // Some are of a program that knew no classes.
+        if number % 4 > 0 {
+            counted.counts.classes = [(MismatchClass::Confirmed, 2)].into();
+        }
+        let name = format!("{:016x}", number % 3);
+        let mut group = group_tally(&counted, &name, 2, new_id());
+        group.run = counted.run;
+        group.classes = [(MismatchClass::Confirmed, 1)].into();
+        group.evidence = [
+            (RecheckEvidence::Targets, 1),
+            (RecheckEvidence::Above, number % 2),
+        ]
+        .into();
+        group.attributes.clone_from(&counted.attributes);
+        records.push(Record::GroupTally(Box::new(group)));
+        if !number.is_multiple_of(3) {
+            records.push(Record::SetTally(Box::new(SetTally {
+                tally_id: counted.id,
+                revision: 1,
+                identity: counted.identity.clone(),
+                interval_start: begin,
+                run: counted.run,
+                route: route.to_owned(),
+                set_id: set_id([name.as_str()]),
+                fingerprints: vec![name],
+                classes: [(MismatchClass::Confirmed, 2)].into(),
+                never_asked: number % 2,
+            })));
+        }
+        records.push(Record::Tally(Box::new(counted)));
+    }
+    records
+}
+
+/// Opens the store for writing until this many blocks are as their rows are.
+fn condense(store: &Store, blocks: i64) {
+    let writer = store.writer(&book("here"), WriterOptions::default());
+    let sql = store.sql();
+    // What a mark is made of is not known here; but that of a block changes when it is added up anew.
+    wait_until("the blocks are added up", || {
+        number(&sql, "SELECT count(*) FROM block_sums WHERE mark != 0") == blocks
+    });
+    let finished = writer.finish(std::time::Duration::from_secs(20));
+    assert_eq!(finished.expect("the writer ends").failure, None);
+}
+
+/// What the store tells, with its blocks.
+fn told(store: &Store) -> Vec<String> {
+    let now = Timestamp::now().as_micros() / MINUTE;
+    let since = [
+        None,
+        Some(now - 2 * BLOCK - 17),
+        Some(now - BLOCK),
+        Some(now - 10),
+    ];
+    let readers = [
+        store.reader(),
+        Reader::open(&store.url.clone().remembering()).expect("it opens"),
+    ];
+    let mut told = Vec::new();
+    for since in since {
+        for with_latency in [false, true] {
+            let selection = Selection {
+                since: since.map(|minute| Timestamp::from_micros(minute * MINUTE)),
+                with_recent: true,
+                with_latency,
+                ..Selection::default()
+            };
+            for reader in &readers {
+                told.push(format!(
+                    "{:?}",
+                    reader.report(&selection).expect("it is read")
+                ));
+                told.push(format!(
+                    "{:?}",
+                    reader.evidence(&selection).expect("it is read")
+                ));
+            }
+        }
+    }
+    told
+}
+
+/// Whether what is told does not depend on the blocks.
+fn same(store: &Store, what: &str) {
+    let with = told(store);
+    store
+        .sql()
+        .execute_batch("CREATE TABLE kept AS SELECT * FROM block_sums; DELETE FROM block_sums")
+        .expect("they are put aside");
+    let without = told(store);
+    store
+        .sql()
+        .execute_batch("INSERT INTO block_sums SELECT * FROM kept; DROP TABLE kept")
+        .expect("they are put back");
+    for (with, without) in with.iter().zip(&without) {
+        assert_eq!(with, without, "{what}");
+    }
+}
+
+/// The begin of the third block before the present one.
+fn first() -> i64 {
+    (Timestamp::now().as_micros() / MINUTE / BLOCK - 3) * BLOCK
+}
+
+fn filled() -> Store {
+    let store = Store::new();
+    let now = Timestamp::now().as_micros() / MINUTE;
+    store.fill((first()..now).step_by(17).flat_map(minute));
+    store
+}
+
+/// Blocks that are over, and long enough so that they are added up.
+fn over() -> i64 {
+    (Timestamp::now().as_micros() / MINUTE - 15) / BLOCK - first() / BLOCK
+}
+
+#[test]
+fn blocks_are_what_their_rows_are() {
+    let store = filled();
+    condense(&store, over());
+    same(&store, "added up");
+    let of_first = (first() + 20) * MINUTE;
+    for (what, sql) in [
+        ("late rows", ""),
+        (
+            "a row that grew",
+            "UPDATE tallies SET received = received + 1, revision = 9 WHERE id = (SELECT min(id) FROM tallies)",
+        ),
+        (
+            "a group that grew",
+            "UPDATE group_tallies SET count = count + 1 WHERE fingerprint = '0000000000000002'",
+        ),
+        (
+            "rows that are gone",
+            "DELETE FROM set_tallies WHERE interval_start < OF_FIRST",
+        ),
+        (
+            "another identity",
+            "UPDATE tallies SET rules_hash = 'other' WHERE route = 'GET /a'",
+        ),
+    ] {
+        if sql.is_empty() {
+            store.fill(minute(first() + 3));
+        } else {
+            let sql = sql.replace("OF_FIRST", &of_first.to_string());
+            let changed = store.sql().execute(&sql, ()).expect("it is done");
+            assert!(changed > 0, "{sql}");
+        }
+        same(&store, what);
+    }
+    // Added up again, of both identities.
+    store
+        .sql()
+        .execute("UPDATE block_sums SET mark = 0", ())
+        .expect("they are there");
+    condense(&store, 2 * over());
+    same(&store, "added up again");
+}
+
+#[test]
+fn a_block_is_read_instead_of_its_rows_and_one_that_is_damaged_is_not() {
+    let store = filled();
+    condense(&store, over());
+    let received = store.received();
+    let sql = |sql: &str| {
+        let changed = store.sql().execute(sql, ()).expect("it is done");
+        assert!(changed > 0, "{sql}");
+    };
+    sql(
+        "UPDATE block_sums SET sums = json_set(sums, '$.tallies[0].received', \
+         json_extract(sums, '$.tallies[0].received') + 1)",
+    );
+    assert_eq!(
+        store.received(),
+        received + u64::try_from(over()).expect("some")
+    );
+    sql("UPDATE block_sums SET sums = substr(sums, 1, length(sums) / 2), runs = ']'");
+    assert_eq!(store.received(), received);
+}
+
+#[test]
+fn blocks_go_with_their_rows() {
+    let store = filled();
+    condense(&store, over());
+    let retention = Retention {
+        tallies: std::time::Duration::from_hours(9),
+        ..Retention::default()
+    };
+    let options = WriterOptions {
+        retention,
+        ..WriterOptions::default()
+    };
+    let writer = store.writer(&book("here"), options);
+    let sql = store.sql();
+    wait_until("old blocks are gone", || {
+        number(&sql, "SELECT count(*) FROM block_sums") <= 1
+    });
+    let finished = writer.finish(std::time::Duration::from_secs(20));
+    assert_eq!(finished.expect("the writer ends").failure, None);
+    same(&store, "without the old ones");
+}
