@@ -1,6 +1,7 @@
-//! Asks for a page or a document by GET: every answer has a limit in bytes and in time. No redirect is followed.
+//! Asks for a page or a document, or passes a request on: every answer has a limit in bytes and in time. No redirect is followed.
 //!
-//! For what parity reads of other processes beside the services' answers, which go through the mirror: admin ports and metrics.
+//! For what parity asks of other processes beside the services' answers, which go through the mirror: admin ports, metrics, and what
+//! stands behind a stub.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, response};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -41,7 +42,7 @@ pub(crate) enum Missed {
 
 /// A client with its connections.
 pub(crate) struct Fetching {
-    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
 impl Fetching {
@@ -59,20 +60,29 @@ impl Fetching {
         headers: &HeaderMap,
         within: Within,
     ) -> Result<(StatusCode, Bytes), Missed> {
-        let mut request = Request::new(Empty::new());
+        let mut request = Request::new(Full::default());
         *request.method_mut() = Method::GET;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers.clone();
+        let (head, body) = self.send(request, within).await?;
+        Ok((head.status, body))
+    }
+
+    /// The head and the bytes of an answer to any request.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        within: Within,
+    ) -> Result<(response::Parts, Bytes), Missed> {
         let answered = async {
             let answer = self.client.request(request).await.map_err(|error| {
                 let cause = std::error::Error::source(&error);
                 Missed::NoAnswer(cause.map_or_else(|| error.to_string(), chain))
             })?;
-            let status = answer.status();
-            let body = Limited::new(answer.into_body(), within.bytes);
-            let body = body.collect().await;
+            let (head, body) = answer.into_parts();
+            let body = Limited::new(body, within.bytes).collect().await;
             let body = body.map_err(|error| Missed::NotWhole(chain(&*error)))?;
-            Ok((status, body.to_bytes()))
+            Ok((head, body.to_bytes()))
         };
         let in_time = tokio::time::timeout(within.time, answered).await;
         in_time.map_err(|_| Missed::TooLate)?

@@ -16,6 +16,7 @@ mod recording;
 #[cfg(test)]
 mod reference;
 mod rerun;
+mod stub;
 mod top;
 
 use std::process::ExitCode;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Ui(args) => commands::ui::run(&args),
         Command::Top(args) => commands::top::run(&args),
         Command::Metrics(args) => commands::metrics::run(&args),
+        Command::Stub(args) => commands::stub::run(*args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),
         Command::Config(command) => commands::config::run(&command),

@@ -1,6 +1,7 @@
 //! A sample service on a socket: every connection is a task, and one function answers.
 
 use std::convert::Infallible;
+use std::io::Result;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -8,23 +9,52 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+
+/// Where a service waits for its clients.
+pub(crate) trait Listening {
+    /// A client's connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next client.
+    async fn next(&self) -> Result<Self::Stream>;
+}
+
+impl Listening for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&self) -> Result<TcpStream> {
+        let (stream, _) = self.accept().await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+impl Listening for UnixListener {
+    type Stream = UnixStream;
+
+    async fn next(&self) -> Result<UnixStream> {
+        Ok(self.accept().await?.0)
+    }
+}
 
 /// Serves until the listener's runtime ends.
-pub(crate) async fn serve<A>(listener: TcpListener, answer: A) -> std::io::Result<()>
+pub(crate) async fn serve<L, A, F>(listener: L, answer: A) -> Result<()>
 where
-    A: Fn(&Request<Incoming>) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
+    L: Listening,
+    A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Response<Full<Bytes>>> + Send,
 {
     let mut connections = tokio::task::JoinSet::new();
     loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
+        let stream = listener.next().await?;
         while connections.try_join_next().is_some() {}
         let answer = answer.clone();
         connections.spawn(async move {
             let service = service_fn(|request| {
-                let response = answer(&request);
-                async move { Ok::<_, Infallible>(response) }
+                let response = answer(request);
+                async move { Ok::<_, Infallible>(response.await) }
             });
             let served = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())

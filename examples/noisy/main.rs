@@ -61,7 +61,10 @@ fn run(addresses: [&str; 2], faults: &[Fault], shows: Shows) -> std::io::Result<
                 "http://{}; try /orders/ord-20003, /accounts/acc-1003/session, …/balance, /stock/item-3, /search/item-3",
                 listener.local_addr()?
             );
-            serving.spawn(serve::serve(listener, move |request| shop.answer(request)));
+            serving.spawn(serve::serve(listener, move |request| {
+                let response = shop.answer(&request);
+                async move { response }
+            }));
         }
         while let Some(ended) = serving.join_next().await {
             ended.map_err(std::io::Error::other)??;

@@ -1,50 +1,148 @@
-//! The sample payments service as a program: `cargo run --example payments -- legacy|candidate ADDR`.
+//! The payments service after its rewrite: balance and statistics of an account, computed from its ledger.
 //!
-//! Start both, put `parity mirror` before them, and send requests with curl. They are the services of `parity demo`, each
-//! in its own process.
+//! The weakness of the original: every answer copies and sorts the whole ledger, which the garbage collector has to clean up.
+//! Planted bug `rounding`: fees are rounded half to even, as a money library does, where the original rounds half up.
 
+#[path = "../common/program.rs"]
+mod program;
 #[path = "../common/serve.rs"]
 mod serve;
-mod service;
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use service::Role;
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use program::Version;
 
-#[expect(clippy::print_stderr, reason = "a sample program talks to its user")]
+/// Accounts `acc-10000` to `acc-25999` exist: as many as the published comparison asked for.
+const ACCOUNTS: u64 = 16_000;
+const FIRST: u64 = 10_000;
+/// Entries of a ledger.
+const ENTRIES: usize = 200;
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (role, address) = match arguments.as_slice() {
-        ["legacy", address] => (Role::Legacy, address),
-        ["candidate", address] => (Role::Candidate, address),
-        _ => {
-            eprintln!(
-                "usage: payments legacy|candidate ADDR, for example: payments legacy 127.0.0.1:7001"
-            );
-            return ExitCode::from(2);
-        }
-    };
-    match run(role, address) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: cannot serve on {address}: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::run(
+        "payments",
+        |version, request| async move { answer(&version, &request) },
+        request,
+    )
 }
 
-#[expect(clippy::print_stderr, reason = "a sample program talks to its user")]
-fn run(role: Role, address: &str) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(address).await?;
-        eprintln!(
-            "{role:?} on http://{}; try /accounts/acc-1003/balance, …/statistics, …/orders, /orders/ord-20003",
-            listener.local_addr()?
-        );
-        serve::serve(listener, move |request| service::answer(role, request)).await
+/// Balance and statistics in turn, of one account after the other.
+fn request(number: u32) -> Request<Full<Bytes>> {
+    let account = FIRST + u64::from(number / 2) * 7_919 % ACCOUNTS;
+    let what = if number.is_multiple_of(2) {
+        "balance"
+    } else {
+        "statistics"
+    };
+    let mut request = Request::new(Full::default());
+    *request.uri_mut() = format!("/accounts/acc-{account}/{what}")
+        .parse()
+        .expect("a path");
+    request
+}
+
+fn answer(version: &Version, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let segments: Vec<&str> = request.uri().path().split('/').skip(1).collect();
+    let found = match (request.method(), segments.as_slice()) {
+        (&Method::GET, ["accounts", id, "balance"]) => number(id).map(|id| balance(version, id)),
+        (&Method::GET, ["accounts", id, "statistics"]) => {
+            number(id).map(|id| statistics(version, id))
+        }
+        _ => None,
+    };
+    let (status, mut body) = match found {
+        Some(body) => (StatusCode::OK, body),
+        None => (
+            StatusCode::NOT_FOUND,
+            "{\"error\":\"no such account\"}".to_owned(),
+        ),
+    };
+    if version.is_legacy() {
+        // As Go's encoder.
+        body.push('\n');
+    }
+    program::answer(status, "application/json", body)
+}
+
+fn number(id: &str) -> Option<u64> {
+    let account = id.strip_prefix("acc-")?.parse::<u64>().ok()?;
+    (FIRST..FIRST + ACCOUNTS)
+        .contains(&account)
+        .then_some(account)
+}
+
+/// The amounts of an account in cents; every version has the same ledger.
+fn ledger(account: u64) -> impl Iterator<Item = u64> {
+    let mut state = account;
+    std::iter::repeat_with(move || {
+        state = (state * 1_103_515_245 + 12_345) % (1 << 31);
+        (state >> 8) % 20_000 * 5 + 5
     })
+    .take(ENTRIES)
+}
+
+fn money(cents: u64) -> String {
+    format!("{}.{:02}", cents / 100, cents % 100)
+}
+
+fn balance(version: &Version, account: u64) -> String {
+    let balance = money(ledger(account).sum());
+    // Go prints a time without trailing zeros.
+    let milliseconds = account % 10;
+    let as_of = match (version.is_legacy(), milliseconds) {
+        (true, 0) => "2026-03-01T09:30:12.12Z".to_owned(),
+        _ => format!("2026-03-01T09:30:12.12{milliseconds}Z"),
+    };
+    format!(
+        "{{\"account\":\"acc-{account}\",\"currency\":\"EUR\",\"balance\":\"{balance}\",\"as_of\":\"{as_of}\"}}"
+    )
+}
+
+fn statistics(version: &Version, account: u64) -> String {
+    let mut amounts: Vec<u64> = ledger(account).collect();
+    let fees: u64 = amounts.iter().map(|cents| fee(version, *cents)).sum();
+    let total: u64 = amounts.iter().sum();
+    let (_, median, above) = amounts.select_nth_unstable(ENTRIES / 2);
+    let median = *median;
+    let largest = above.iter().copied().max().unwrap_or(median);
+    let partners = if version.is_legacy() {
+        ["retail", "online", "travel"]
+    } else {
+        ["online", "retail", "travel"]
+    };
+    let flags = match (account.is_multiple_of(4), version.is_legacy()) {
+        (true, _) => "[\"watched\"]",
+        // Go prints a list that was never made as null.
+        (false, true) => "null",
+        (false, false) => "[]",
+    };
+    let mut out = format!(
+        "{{\"account\":\"acc-{account}\",\"payments\":{ENTRIES},\"total\":\"{}\"",
+        money(total)
+    );
+    let _infallible = write!(
+        out,
+        ",\"median\":\"{}\",\"largest\":\"{}\",\"fees\":\"{}\",\"partners\":[\"{}\"],\"flags\":{flags}}}",
+        money(median),
+        money(largest),
+        money(fees),
+        partners.join("\",\"")
+    );
+    out
+}
+
+/// 1.3 % of an amount.
+fn fee(version: &Version, cents: u64) -> u64 {
+    let (whole, rest) = (cents * 13 / 1_000, cents * 13 % 1_000);
+    let rounds_up = if version.has_bug("rounding") && rest == 500 {
+        whole % 2 == 1
+    } else {
+        rest >= 500
+    };
+    whole + u64::from(rounds_up)
 }

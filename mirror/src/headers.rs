@@ -52,7 +52,7 @@ pub(crate) fn is_made_anew(name: &str) -> bool {
 }
 
 /// Removes hop-by-hop headers.
-pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     // One pass over the names is cheaper than eight look-ups, and mostly finds one or none.
     let ending: SmallVec<[HeaderName; 4]> = headers
         .keys()

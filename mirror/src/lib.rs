@@ -38,6 +38,7 @@ mod upstream;
 pub use descriptors::ConnectionLimits;
 pub use exchange::{LiveRequest, Observer, Receipt, Recorder, SampleBy, Sampling};
 pub use forwarding::Forwarding;
+pub use headers::strip_hop_by_hop;
 pub use limits::Limits;
 pub use proxy::{
     BindError, Config, Drained, LoadedPolicy, Metrics, Mirror, MirrorHandle, Mode, Policy,

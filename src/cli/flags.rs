@@ -188,6 +188,15 @@ impl Takes for OfCheck {
     }
 }
 
+/// `stub`: how a service behind it is reached, and what counts as equal.
+#[derive(Debug)]
+pub(crate) struct OfStub;
+impl Takes for OfStub {
+    fn settings() -> Vec<&'static Setting> {
+        OfCheck::settings()
+    }
+}
+
 /// `rerun`: which record, how the services are reached, and what counts as equal.
 #[derive(Debug)]
 pub(crate) struct OfRerun;

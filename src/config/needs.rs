@@ -197,7 +197,7 @@ impl Layers {
         }
     }
 
-    fn redaction_key(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn redaction_key(&mut self) -> Option<Vec<u8>> {
         if self.is_given(&redact::KEY_FILE) {
             return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
         }

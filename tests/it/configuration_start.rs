@@ -72,11 +72,10 @@ fn the_example_configuration_is_valid_and_leaves_what_must_be_mended() {
             "{\"as_of\":\"2026-03-01T09:30:12.120Z\"}",
             0,
         ),
-        ("cursor.json", "{\"next_cursor\":\"\"}", "{}", 0),
         (
-            "balance.json",
-            "{\"balance\":\"2940.28\"}",
-            "{\"balance\":\"2940.27\"}",
+            "fees.json",
+            "{\"fees\":\"1290.96\"}",
+            "{\"fees\":\"1290.95\"}",
             1,
         ),
     ] {

@@ -13,6 +13,7 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
 use parity_schemas::rerun::RerunDocument;
+use parity_schemas::stub::StubDocument;
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::terms::Terms;
@@ -111,6 +112,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "check.v1.json",
         &schemars::schema_for!(CheckDocument).to_value(),
+    );
+    check(
+        "stub.v1.json",
+        &schemars::schema_for!(StubDocument).to_value(),
     );
     check(
         "metrics.v1.json",

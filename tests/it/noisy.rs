@@ -47,7 +47,10 @@ fn open(shop: Shop) -> Open {
         runtime.block_on(async move {
             let listener = TcpListener::from_std(listener).expect("a listener");
             tokio::select! {
-                served = serve::serve(listener, move |request| shop.answer(request)) => {
+                served = serve::serve(listener, move |request| {
+                    let response = shop.answer(&request);
+                    async move { response }
+                }) => {
                     served.expect("it serves");
                 }
                 _ = stopped => {}

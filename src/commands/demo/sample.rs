@@ -2,7 +2,7 @@
 
 #[path = "../../../examples/noisy/service.rs"]
 mod noisy;
-#[path = "../../../examples/payments/service.rs"]
+#[path = "../../../examples/demo/service.rs"]
 mod payments;
 
 use anyhow::{Context, Result};

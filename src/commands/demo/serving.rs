@@ -30,6 +30,10 @@ impl Serving {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let answer = move |request: Request<Incoming>| {
+                let response = answer(&request);
+                async move { response }
+            };
             runtime.block_on(async move {
                 tokio::select! {
                     served = serve::serve(TcpListener::from_std(listener)?, answer) => served.context("a sample service"),

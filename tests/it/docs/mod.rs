@@ -46,6 +46,7 @@ pages!(
     sessions_about_production_run_as_they_are_printed: "docs/production.md",
     sessions_about_recordings_run_as_they_are_printed: "docs/record.md",
     sessions_about_replays_run_as_they_are_printed: "docs/replay.md",
+    sessions_about_the_stub_run_as_they_are_printed: "docs/stub.md",
     sessions_about_the_report_run_as_they_are_printed: "docs/report.md",
     sessions_about_rollouts_run_as_they_are_printed: "docs/rollouts.md",
     sessions_about_rules_run_as_they_are_printed: "docs/rules.md",

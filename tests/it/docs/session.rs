@@ -64,6 +64,10 @@ pub(super) fn with_files(place: &Place) {
 10.0.0.2 - - [24/Nov/2026:03:00:01 +0000] "GET /users/43?full=1 HTTP/1.1" 200 977 "-" "curl/8.5.0"
 "#;
     place.write("access.log", log);
+    let answers = crate::support::root().join("examples/items/answers.toml");
+    let answers = std::fs::read_to_string(answers).expect("an example");
+    let answers = answers.split_once('\n').expect("a comment").1;
+    place.write("answers.toml", answers);
     let mut requests = String::new();
     for number in 0..3_000 {
         let target = serde_json::json!({"method": "GET", "url": format!("/items/{number}")});

@@ -1,8 +1,8 @@
 //! A small payments service in two versions: the original in Go, and its rewrite in Rust.
 //!
 //! The legacy answers what Go's `encoding/json` would print, the candidate what serde prints, with the differences that
-//! such a rewrite really has. `parity demo` runs both in its process; `cargo run --example
-//! payments -- legacy 127.0.0.1:7001` runs one alone. Answers depend on the path only, so every run finds the same.
+//! such a rewrite really has. `parity demo` runs both in its process. Answers depend on the path only, so every run finds the
+//! same. `examples/payments` has such a rewrite as programs of their own.
 
 use std::fmt::Write;
 

@@ -1,0 +1,194 @@
+//! A stub in the place of the services that both services call: one port for each side. Calls are answered, paired and compared.
+//!
+//! It runs in the runtime of the signals, in one thread: it is for tests, and one thread compares in the order in which calls come. It
+//! ends with what ends it; calls whose partners wait already are still taken for a while, because a shadow comes behind the request
+//! that it belongs to.
+
+mod answer;
+mod call;
+mod judge;
+mod order;
+mod pairing;
+mod serving;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use http::header::HeaderName;
+use http::uri::{Authority, Scheme};
+use parity_comparator::Comparator;
+use parity_comparator::redact::Redactor;
+use parity_schemas::exchange::ByteBudget;
+use parity_schemas::route::RouteResolver;
+use parity_schemas::stub::StubDocument;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+
+pub(crate) use answer::Canned;
+use call::Side;
+use judge::Judge;
+use pairing::Book;
+pub(crate) use serving::Answers;
+use serving::Desk;
+
+use crate::config::StubSettings;
+use crate::fetching::Fetching;
+
+/// How often it is looked for calls whose time is over.
+const LOOK: Duration = Duration::from_millis(50);
+/// Connections of each side at a time. Their buffers are the largest part of what many connections cost: a few KiB each.
+const CONNECTIONS: usize = 1_024;
+/// Descriptors that are not for connections of the two sides.
+const RESERVED: u64 = 64;
+
+/// What is said on the command line besides the settings.
+pub(crate) struct Wanted {
+    pub(crate) legacy: SocketAddr,
+    pub(crate) candidate: SocketAddr,
+    pub(crate) correlate_by: Vec<HeaderName>,
+    pub(crate) in_order: bool,
+    /// How long a call waits for its partner.
+    pub(crate) wait: Duration,
+    pub(crate) answer_wait: Duration,
+}
+
+/// A real service behind the stub.
+pub(crate) fn upstream(
+    scheme: Scheme,
+    authority: Authority,
+    ca_file: Option<&Path>,
+    time: Duration,
+) -> Result<Answers> {
+    let fetching = Box::new(Fetching::new(ca_file)?);
+    Ok(Answers::Upstream {
+        fetching,
+        scheme,
+        authority,
+        time,
+    })
+}
+
+/// A stub that listens.
+pub(crate) struct Stub {
+    desk: Arc<Desk>,
+    listeners: [(Side, TcpListener); 2],
+    places: usize,
+    wait: Duration,
+    begun: Instant,
+}
+
+impl Stub {
+    /// Binds both ports.
+    pub(crate) async fn bind(
+        wanted: Wanted,
+        answers: Answers,
+        settings: StubSettings,
+        descriptors: u64,
+    ) -> Result<Self> {
+        let limits = parity_comparator::Limits {
+            decoded_bytes: settings.body,
+            ..parity_comparator::Limits::default()
+        };
+        let comparator = Comparator::new(Arc::clone(&settings.rules), limits);
+        let redactor = Redactor::new(
+            &settings.redact,
+            &settings.redaction_key,
+            Arc::clone(&settings.rules),
+        );
+        let redactor = redactor.context("the redaction settings")?;
+        let judge = Judge::new(
+            comparator,
+            redactor,
+            settings.identity,
+            RouteResolver::new(settings.routes),
+        );
+        let bound = |address| async move {
+            let listener = TcpListener::bind(address).await;
+            listener.with_context(|| format!("cannot listen on {address}; does something else?"))
+        };
+        let listeners = [
+            (Side::Legacy, bound(wanted.legacy).await?),
+            (Side::Candidate, bound(wanted.candidate).await?),
+        ];
+        let desk = Desk {
+            book: Mutex::new(Book::new(judge, wanted.wait, wanted.in_order)),
+            answers,
+            correlate_by: wanted.correlate_by,
+            largest: settings.body,
+            budget: ByteBudget::new(settings.shadow_bytes),
+            answer_wait: wanted.answer_wait,
+        };
+        // A call to a real service has a connection of its own.
+        let each = descriptors.saturating_sub(RESERVED) / 3;
+        Ok(Self {
+            desk: Arc::new(desk),
+            listeners,
+            places: usize::try_from(each)
+                .unwrap_or(usize::MAX)
+                .clamp(1, CONNECTIONS),
+            wait: wanted.wait,
+            begun: Instant::now(),
+        })
+    }
+
+    /// Where legacy and candidate make their calls.
+    pub(crate) fn addresses(&self) -> Result<[SocketAddr; 2]> {
+        let [legacy, candidate] = &self.listeners;
+        Ok([legacy.1.local_addr()?, candidate.1.local_addr()?])
+    }
+
+    /// Takes calls for so long, or until `end`; a second notice ends it at once. Gives what was found.
+    pub(crate) async fn run(self, time: Option<Duration>, end: &Notify) -> StubDocument {
+        let Self {
+            desk,
+            listeners,
+            places,
+            wait,
+            begun,
+        } = self;
+        let mut tasks = tokio::task::JoinSet::new();
+        for (side, listener) in listeners {
+            let places = Arc::new(Semaphore::new(places));
+            tasks.spawn(Arc::clone(&desk).serve(side, listener, places));
+        }
+        let over = async {
+            match time {
+                Some(time) => tokio::time::sleep(time).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = over => {}
+            () = end.notified() => {}
+            () = expiring(&desk, |_| false) => {}
+        }
+        let elapsed = begun.elapsed();
+        desk.book().close();
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = end.notified() => {}
+            () = expiring(&desk, Book::is_settled) => {}
+        }
+        // Whatever is still under way is cut: a peer that hangs must not hold the end.
+        tasks.shutdown().await;
+        desk.book().finish().document(elapsed)
+    }
+}
+
+/// Settles calls whose time is over, until `is_done`.
+async fn expiring(desk: &Desk, is_done: impl Fn(&Book) -> bool) {
+    loop {
+        {
+            let mut book = desk.book();
+            book.expire(Instant::now());
+            if is_done(&book) {
+                return;
+            }
+        }
+        desk.budget.trim();
+        tokio::time::sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,174 @@
+//! Peers that hang, crawl, reset, never end or are too many: the stub answers others, stays small, and ends.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use parity_schemas::stub::StubOutcome;
+
+use super::{Stub, counts};
+use crate::support::process::Place;
+use crate::support::{client, wait_for};
+
+/// Highest resident memory of the stub, in bytes.
+fn peak(stub: &Stub<'_>) -> u64 {
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", stub.child.id())).expect("it runs");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .expect("a line");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kib| kib.parse::<u64>().ok())
+        .expect("a number")
+        << 10
+}
+
+fn open(address: SocketAddr, bytes: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.write_all(bytes).expect("it reads");
+    stream
+}
+
+#[test]
+fn peers_that_hang_or_break_off_hold_neither_others_nor_the_end() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    let mut kept = Vec::new();
+    for address in [stub.legacy, stub.candidate] {
+        for bytes in [
+            b"".as_slice(),
+            b"POST /tot",
+            b"POST /totals HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{",
+            b"\x16\x03\x01 no HTTP\r\n\r\n",
+        ] {
+            kept.push(open(address, bytes));
+        }
+        drop(open(
+            address,
+            b"POST /totals HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{",
+        ));
+    }
+    stub.both(&[], ["{}", "{}"]);
+    let (ended, document) = stub.stop();
+    // What hangs at the end is no call; what broke off may have been one.
+    assert_eq!(counts(&document), [1, 1, 1, 0, 0, 0], "{}", ended.stdout);
+    assert!(
+        document.limits.keys().all(|limit| limit == "broken_off"),
+        "{}",
+        ended.stdout
+    );
+    drop(kept);
+}
+
+#[test]
+fn bodies_without_an_end_are_cut_and_make_it_undecided() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    stub.both(&[], ["{}", "{}"]);
+    let head = b"POST /totals HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut endless = open(stub.legacy, head);
+    let chunk = [b"10000\r\n".as_slice(), &vec![b'x'; 0x1_0000], b"\r\n"].concat();
+    let mut sent = 0_u64;
+    while sent < 512 << 20 && endless.write_all(&chunk).is_ok() {
+        sent += chunk.len() as u64;
+    }
+    assert!(sent < 64 << 20, "{sent} bytes were taken");
+    let peak = peak(&stub);
+    assert!(peak < 256 << 20, "{peak}");
+    let (ended, document) = stub.stop();
+    assert_eq!(
+        (document.outcome, document.limits["too_large"]),
+        (StubOutcome::Undecided, 1),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn a_thousand_bodies_that_are_held_back_hold_no_more_than_the_budget() {
+    let place = Place::new();
+    place.write("parity.toml", "[limits]\nshadow_bytes = \"4MiB\"\n");
+    let stub = Stub::canned(&place, &[]);
+    let body = vec![b'x'; 64 << 10];
+    let head = format!(
+        "POST /totals HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n",
+        body.len() + 1
+    );
+    let held: Vec<TcpStream> = (0..600)
+        .map(|_| open(stub.legacy, &[head.as_bytes(), &body].concat()))
+        .collect();
+    wait_for("the answer to one that found no room", || {
+        held.iter().find_map(|mut stream| {
+            stream.set_nonblocking(true).expect("a socket option");
+            let mut answer = [0; 64];
+            let length = stream.read(&mut answer).ok()?;
+            String::from_utf8_lossy(&answer[..length])
+                .contains("503")
+                .then_some(())
+        })
+    });
+    let peak = peak(&stub);
+    assert!(peak < 192 << 20, "{peak}");
+    drop(held);
+    wait_for("room for others", || {
+        (Stub::totals(stub.candidate, &[], "{}").status == 202).then_some(())
+    });
+    let (ended, document) = stub.stop();
+    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
+    assert!(document.limits["bytes"] > 0, "{}", ended.stdout);
+}
+
+#[test]
+fn more_connections_than_places_wait_and_the_end_comes() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &["--wait", "20s"]);
+    // Beyond the backlog nobody is connected; those that are must not hold the end.
+    let connected = (0..2_000).map_while(|_| {
+        TcpStream::connect_timeout(&stub.legacy, std::time::Duration::from_secs(3)).ok()
+    });
+    let held: Vec<TcpStream> = connected.collect();
+    assert!(held.len() > 1_000, "{}", held.len());
+    let peak = peak(&stub);
+    assert!(peak < 192 << 20, "{peak}");
+    assert_eq!(
+        client::get(stub.candidate, "/users/1").text(),
+        "one",
+        "the other side has places of its own"
+    );
+    drop(held);
+    wait_for("a place", || {
+        (client::get(stub.legacy, "/users/1").text() == "one").then_some(())
+    });
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [1, 1, 1, 0, 0, 0], "{}", ended.stdout);
+}
+
+#[test]
+fn calls_without_partners_are_bounded() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &["--wait", "60s", "--correlate-by", "x-none"]);
+    let mut connection = client::Connection::open(stub.legacy);
+    for _ in 0..10_200 {
+        connection.send("GET", "/users/1", &[], b"");
+        assert_eq!(connection.answer("GET").expect("an answer").status, 200);
+    }
+    for signal in ["-TERM", "-INT"] {
+        let told = std::process::Command::new("kill")
+            .args([signal, &stub.child.id().to_string()])
+            .status();
+        assert!(told.expect("kill can be run").success());
+    }
+    let (ended, document) = stub.ended();
+    assert_eq!(
+        (document.counts.missing, document.limits["waiting"]),
+        (10_000, 200),
+        "{}",
+        ended.stdout.len()
+    );
+    assert_eq!(
+        document.outcome,
+        StubOutcome::Undecided,
+        "what was lost may have been a partner"
+    );
+}
