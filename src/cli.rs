@@ -13,6 +13,7 @@ mod metrics;
 mod record;
 mod replay;
 mod rerun;
+mod stress;
 mod top;
 mod unknown;
 mod written;
@@ -31,6 +32,7 @@ pub(crate) use metrics::MetricsArgs;
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
+pub(crate) use stress::{SentArgs, StressArgs};
 pub(crate) use top::TopArgs;
 pub(crate) use unknown::parse;
 pub(crate) use written::{Annotations, WrittenArgs};
@@ -157,6 +159,8 @@ pub(crate) enum Command {
     Top(TopArgs),
     /// Set both services beside each other by the metrics that they export: exit 0 pass, 1 fail, 3 undecided
     Metrics(MetricsArgs),
+    /// Load both services until each breaks, and compare what they hold and cost: exit 0 pass, 1 fail, 3 undecided
+    Stress(Box<StressArgs>),
     /// Keep the register of known differences
     #[command(subcommand)]
     Known(KnownCommand),

@@ -81,6 +81,7 @@ mod scale;
 mod screens;
 mod secrets;
 mod store_lost;
+mod stress;
 mod support;
 mod tap;
 mod terms;
