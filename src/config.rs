@@ -23,6 +23,7 @@ mod routes;
 mod rules;
 pub(crate) mod settings;
 mod stores;
+mod stress;
 mod stub;
 pub(crate) mod substitutes;
 pub(crate) mod value;
@@ -41,6 +42,7 @@ pub(crate) use admin::AdminSettings;
 pub(crate) use metrics::{MetricsSettings, PageSettings};
 pub(crate) use needs::{MirrorSettings, RecheckSettings, host_name};
 pub(crate) use recording::RecordingSettings;
+pub(crate) use stress::{LoadSettings, ProcessSettings, StressSettings};
 pub(crate) use stub::StubSettings;
 pub(crate) use substitutes::Substitute;
 

@@ -9,6 +9,7 @@ mod commands;
 mod config;
 mod error;
 mod fetching;
+mod loading;
 mod metrics;
 mod pipeline;
 mod process;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Top(args) => commands::top::run(&args),
         Command::Metrics(args) => commands::metrics::run(&args),
         Command::Stub(args) => commands::stub::run(*args),
+        Command::Stress(args) => commands::stress::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),
         Command::Config(command) => commands::config::run(&command),

@@ -4,6 +4,7 @@
 //! limit in bytes and in time, and so has the whole: its time and twice that of a page. Of a service that gives no page at the
 //! beginning none will come: that is told soon, and not after the whole time.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -115,13 +116,47 @@ impl Looking {
     }
 }
 
+/// One service while it is looked at: for whoever does more with it than compare.
+pub(crate) struct LookingAtOne {
+    thread: JoinHandle<Result<Scrapes>>,
+    stop: watch::Sender<bool>,
+}
+
+impl LookingAtOne {
+    /// Begins with the first page when the time does, which may be later.
+    pub(crate) fn start(page: PageSettings, time: Time, ca_file: Option<&Path>) -> Result<Self> {
+        let (stop, _) = watch::channel(false);
+        let side = Side {
+            fetching: Fetching::new(ca_file)?,
+            page,
+            time,
+            counts: Arc::default(),
+            stop: stop.clone(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || side.run())
+            .context("cannot start the thread that reads metrics")?;
+        Ok(Self { thread, stop })
+    }
+
+    /// What was seen of it, when its time is over; at once if that is not waited for.
+    pub(crate) fn finish(self, waits: bool) -> Result<Scrapes> {
+        if !waits {
+            self.stop.send_replace(true);
+        }
+        let ended = self.thread.join();
+        ended.unwrap_or_else(|_| Err(anyhow!("the thread that reads metrics panicked")))
+    }
+}
+
 /// When pages are read.
 #[derive(Clone, Copy)]
-struct Time {
-    begun: Instant,
-    window: Duration,
-    interval: Duration,
-    deadline: Duration,
+pub(crate) struct Time {
+    pub(crate) begun: Instant,
+    pub(crate) window: Duration,
+    pub(crate) interval: Duration,
+    pub(crate) deadline: Duration,
 }
 
 impl Time {

@@ -15,7 +15,8 @@ mod shown;
 mod threshold;
 
 use parity_schemas::metrics::{
-    METRICS_SCHEMA, Measure, Measured, MetricsDocument, MetricsOutcome, MetricsSide,
+    JudgedThreshold, METRICS_SCHEMA, Measure, Measured, MetricValue, MetricsDocument,
+    MetricsOutcome, MetricsSide,
 };
 
 pub use exposition::PageError;
@@ -37,10 +38,7 @@ pub fn compared(
         .iter()
         .map(|measure| beside(*measure, &services))
         .collect();
-    let mut thresholds: Vec<_> = thresholds
-        .iter()
-        .map(|threshold| threshold.judge(&measures, judged))
-        .collect();
+    let mut thresholds = judge(thresholds, &measures, judged);
     let [legacy, candidate] = services;
     // What a service did until it was lost is no pass for what it did then.
     let lost = [("legacy", &legacy), ("candidate", &candidate)]
@@ -72,6 +70,26 @@ pub fn compared(
         measures,
         thresholds,
     }
+}
+
+/// What one service did, as far as its pages say it.
+pub fn measures(scrapes: &Scrapes) -> Vec<(Measure, MetricValue)> {
+    let service = Service::of(scrapes);
+    let all = Measure::ALL.iter();
+    all.filter_map(|measure| Some((*measure, service.measure(*measure).ok()?.value)))
+        .collect()
+}
+
+/// What becomes of thresholds by measures that were taken elsewhere.
+pub fn judge(
+    thresholds: &[Threshold],
+    measures: &[Measured],
+    judged: Judged,
+) -> Vec<JudgedThreshold> {
+    let thresholds = thresholds.iter();
+    thresholds
+        .map(|threshold| threshold.judge(measures, judged))
+        .collect()
 }
 
 fn side(service: &Service<'_>) -> MetricsSide {

@@ -11,6 +11,7 @@ mod overview;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
+mod stress;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -41,6 +42,7 @@ pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
 pub(crate) use screens::{causes, causes_names, groups, health, history, noise, routes, rules};
 use shell::{Scope, Screen, Shell};
+pub use stress::stress;
 
 use crate::view::{
     Cause, CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,

@@ -12,9 +12,9 @@
 //! What it refuses: to compare, to store, to buffer a whole body before it forwards it to a client or the legacy, to
 //! follow redirects, to let a client choose the upstream, to open `CONNECT` tunnels.
 //!
-//! Five layers, each of which uses only those before it: `upstream` sends requests to one service, `exchange` sends
+//! Six layers, each of which uses only those before it: `upstream` sends requests to one service, `exchange` sends
 //! one request to both and collects the answers, `recheck` sends requests again whose answers differed, `replay` reads
-//! recorded requests, `proxy` serves live clients or sends a recording in their place. The other modules are helpers that all layers use and that use none of them.
+//! recorded requests, `load` sends many to one service at a rate and measures it, `proxy` serves live clients or sends a recording in their place. The other modules are helpers that all layers use and that use none of them.
 //!
 //! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`MirrorHandle`] controls the
 //! running mirror (it also applies another policy), [`Metrics`] is what Prometheus reads.
@@ -27,6 +27,7 @@ mod frames;
 mod framing;
 mod headers;
 mod limits;
+pub mod load;
 mod proxy;
 mod recheck;
 pub mod replay;

@@ -53,6 +53,7 @@ pub mod severity;
 pub mod side;
 pub mod spelling;
 pub mod sqlite;
+pub mod stress;
 pub mod stub;
 pub mod suggested;
 pub mod table;

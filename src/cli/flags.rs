@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::config::settings::{
-    self, Kind, Setting, metrics, mirror, record, recording, redact, sink, top,
+    self, Kind, Setting, metrics, mirror, record, recording, redact, sink, stress, top,
 };
 
 /// The settings that a command takes as flags.
@@ -92,12 +92,18 @@ fn argument<C: Takes>(setting: &'static Setting) -> Option<Arg> {
     Some(argument)
 }
 
-/// `mirror` and `config show`: every setting that has a flag, except those of sinks and of metrics.
+/// `mirror` and `config show`: every setting that has a flag, except those of sinks, of metrics and of load.
 #[derive(Debug)]
 pub(crate) struct OfMirror;
 impl Takes for OfMirror {
     fn settings() -> Vec<&'static Setting> {
-        let elsewhere = ["sink", "metrics", "legacy_metrics", "candidate_metrics"];
+        let elsewhere = [
+            "sink",
+            "metrics",
+            "legacy_metrics",
+            "candidate_metrics",
+            "stress",
+        ];
         let mut settings: Vec<_> = settings::all()
             .filter(|setting| setting.flag.is_some() && !elsewhere.contains(&setting.section()))
             .collect();
@@ -272,6 +278,28 @@ impl Takes for OfMetrics {
         settings.extend(metrics::window::ALL);
         settings.push(&*mirror::CA_FILE);
         settings
+    }
+}
+
+/// What both services are, and what counts as equal; of the commands that load them.
+fn of_load() -> Vec<&'static Setting> {
+    vec![
+        &*mirror::LEGACY,
+        &*mirror::CANDIDATE,
+        &*metrics::legacy::URL,
+        &*metrics::candidate::URL,
+        &*top::PROFILES,
+        &*mirror::CA_FILE,
+        &*redact::KEY_FILE,
+    ]
+}
+
+/// `stress`: both services, and how they are loaded.
+#[derive(Debug)]
+pub(crate) struct OfStress;
+impl Takes for OfStress {
+    fn settings() -> Vec<&'static Setting> {
+        [of_load(), stress::ALL.to_vec()].concat()
     }
 }
 

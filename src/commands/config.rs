@@ -96,7 +96,8 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
     let says_metrics = layers.says_metrics();
-    let mirrors = (!sinks && !says_metrics) || upstreams || layers.has_entries();
+    let says_stress = layers.says_stress();
+    let mirrors = (!sinks && !says_metrics && !says_stress) || upstreams || layers.has_entries();
     let mut warnings = layers.broad_rules();
     warnings.extend(layers.ends_soon(Timestamp::now()));
     warnings.extend(layers.tight_budget());
@@ -149,6 +150,19 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
                 let thresholds = settings.thresholds.len() as u64;
                 let thresholds = plural(thresholds, "threshold", "thresholds");
                 holds.push(format!("metrics with {thresholds}"));
+            }
+            Err(found) => problems.merge(found),
+        }
+    }
+    if says_stress {
+        let unnamed = [
+            mirror::LEGACY.is("http://127.0.0.1:1"),
+            mirror::CANDIDATE.is("http://127.0.0.1:2"),
+        ];
+        match layers.clone().or(&unnamed).stress() {
+            Ok(settings) => {
+                let rates = settings.rates.len() as u64;
+                holds.push(format!("a load of {}", plural(rates, "rate", "rates")));
             }
             Err(found) => problems.merge(found),
         }

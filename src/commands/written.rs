@@ -168,13 +168,33 @@ impl Written {
     }
 }
 
+/// The page of a command that has no other file: checked before any work is done, and written whole.
+pub(crate) struct HtmlFile(Destination);
+
+impl HtmlFile {
+    /// Whether it can be written, or what is wrong.
+    pub(crate) fn ready(path: &Path) -> Result<Self, Problems> {
+        let given = [format!("{}={}", Kind::Html.as_str(), path.display())];
+        let mut found = destinations(&given)?;
+        found.pop().map(Self).ok_or_else(|| Problems(Vec::new()))
+    }
+
+    /// Writes it.
+    pub(crate) fn write(&self, text: &str) -> Result<()> {
+        put(&self.0, text)
+    }
+}
+
 fn write(one: &Destination, told: &Told<'_>, reader: &Reader) -> Result<()> {
-    let text = told.text(one.kind, reader)?;
+    put(one, &told.text(one.kind, reader)?)
+}
+
+fn put(one: &Destination, text: &str) -> Result<()> {
     match &one.target {
-        Target::Stdout => terminal::print(&text).context("cannot write to standard output"),
-        Target::File(path) => destination::write(path, &text)
+        Target::Stdout => terminal::print(text).context("cannot write to standard output"),
+        Target::File(path) => destination::write(path, text)
             .with_context(|| format!("cannot write {}", path.display())),
-        Target::Device(path) => destination::pass_on(path, &text)
+        Target::Device(path) => destination::pass_on(path, text)
             .with_context(|| format!("cannot write to {}", path.display())),
     }
 }

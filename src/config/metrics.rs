@@ -28,6 +28,7 @@ pub(crate) struct MetricsSettings {
 }
 
 /// The page of one service.
+#[derive(Clone)]
 pub(crate) struct PageSettings {
     pub(crate) url: Uri,
     /// Credentials.
@@ -75,7 +76,7 @@ impl Layers {
         }
     }
 
-    fn page(&mut self, side: &MetricsOfSide) -> Option<PageSettings> {
+    pub(super) fn page(&mut self, side: &MetricsOfSide) -> Option<PageSettings> {
         let url = self.needed(side.url);
         let mut names = Names::default();
         for (subject, setting) in side.names {

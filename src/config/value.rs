@@ -2,6 +2,7 @@
 
 pub(crate) mod metrics;
 pub(crate) mod services;
+pub(crate) mod stress;
 
 use std::net::SocketAddr;
 use std::time::Duration;

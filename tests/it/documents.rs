@@ -13,6 +13,7 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
 use parity_schemas::rerun::RerunDocument;
+use parity_schemas::stress::StressDocument;
 use parity_schemas::stub::StubDocument;
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
@@ -120,6 +121,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "metrics.v1.json",
         &schemars::schema_for!(MetricsDocument).to_value(),
+    );
+    check(
+        "stress.v1.json",
+        &schemars::schema_for!(StressDocument).to_value(),
     );
     check(
         "rerun.v1.json",

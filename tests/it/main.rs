@@ -82,6 +82,7 @@ mod scale;
 mod screens;
 mod secrets;
 mod store_lost;
+mod stress;
 mod stub;
 mod support;
 mod tap;

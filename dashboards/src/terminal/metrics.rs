@@ -6,16 +6,14 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use parity_comparator::metrics::shown;
 use parity_schemas::metrics::{
-    Measured, MetricValue, MetricsDocument, MetricsOutcome, MetricsSide, Unit,
+    JudgedThreshold, Measured, MetricsDocument, MetricsOutcome, MetricsSide,
 };
 use parity_schemas::visible::{visible, visible_up_to};
 
 use super::{BAD, BOLD, DIM, GOOD, OPEN, plural, styled};
+use crate::view::measured::{COLUMNS, rows};
 
-/// Where a value is missing.
-const NOTHING: &str = "–";
 /// Longest note: it may quote a line of a page.
 const MAX_NOTE_CHARS: usize = 400;
 
@@ -41,23 +39,11 @@ fn write(out: &mut String, document: &MetricsDocument) -> std::fmt::Result {
         writeln!(out, "{name:9}  {}", told(side))?;
     }
     writeln!(out)?;
-    table(out, document)?;
+    table(out, &document.measures)?;
     if !document.thresholds.is_empty() {
         writeln!(out)?;
     }
-    let thresholds = document.thresholds.iter();
-    let width = thresholds.map(|judged| visible(&judged.threshold).chars().count());
-    let width = width.max().unwrap_or(0);
-    for judged in &document.thresholds {
-        let word = format!("{:9}", judged.outcome.as_str());
-        writeln!(
-            out,
-            "{}  {:width$}  {}",
-            styled(style(judged.outcome), word),
-            visible(&judged.threshold),
-            visible_up_to(&judged.why, MAX_NOTE_CHARS)
-        )?;
-    }
+    judged(out, &document.thresholds)?;
     let notes = notes(document);
     if !notes.is_empty() {
         writeln!(out)?;
@@ -75,7 +61,7 @@ fn sides(document: &MetricsDocument) -> [(&'static str, &MetricsSide); 2] {
     ]
 }
 
-fn style(outcome: MetricsOutcome) -> Style {
+pub(super) fn style(outcome: MetricsOutcome) -> Style {
     match outcome {
         MetricsOutcome::Pass => GOOD,
         MetricsOutcome::Undecided => OPEN,
@@ -96,12 +82,28 @@ fn told(side: &MetricsSide) -> String {
     format!("{}: {pages}{failed}{restarts}", visible(&side.target))
 }
 
+/// What became of thresholds, a line each.
+pub(super) fn judged(out: &mut String, thresholds: &[JudgedThreshold]) -> std::fmt::Result {
+    let width = thresholds.iter();
+    let width = width.map(|judged| visible(&judged.threshold).chars().count());
+    let width = width.max().unwrap_or(0);
+    for judged in thresholds {
+        let word = format!("{:9}", judged.outcome.as_str());
+        writeln!(
+            out,
+            "{}  {:width$}  {}",
+            styled(style(judged.outcome), word),
+            visible(&judged.threshold),
+            visible_up_to(&judged.why, MAX_NOTE_CHARS)
+        )?;
+    }
+    Ok(())
+}
+
 /// The measures that at least one of them has.
-fn table(out: &mut String, document: &MetricsDocument) -> std::fmt::Result {
-    let head = ["metric", "legacy", "candidate", "change"].map(str::to_owned);
-    let has_one = |measured: &&Measured| measured.legacy.is_some() || measured.candidate.is_some();
-    let measures = document.measures.iter().filter(has_one);
-    let rows: Vec<[String; 4]> = std::iter::once(head).chain(measures.map(row)).collect();
+pub(super) fn table(out: &mut String, measures: &[Measured]) -> std::fmt::Result {
+    let head = COLUMNS.map(str::to_owned);
+    let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows(measures)).collect();
     let widths = [0, 1, 2].map(|column| {
         let cells = rows.iter().map(|row: &[String; 4]| &row[column]);
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -113,46 +115,6 @@ fn table(out: &mut String, document: &MetricsDocument) -> std::fmt::Result {
         writeln!(out, "{}", styled(style, line.trim_end()))?;
     }
     Ok(())
-}
-
-fn row(measured: &Measured) -> [String; 4] {
-    let unit = measured.measure.unit();
-    let value = |value: &Option<MetricValue>| {
-        let value = value.as_ref();
-        value.map_or_else(
-            || NOTHING.to_owned(),
-            |value| value_with_bounds(value, unit),
-        )
-    };
-    let change = measured.change.map_or_else(String::new, |change| {
-        let percent = change * 100.0;
-        if percent.abs() < 0.05 {
-            "0.0 %".to_owned()
-        } else {
-            format!("{percent:+.1} %")
-        }
-    });
-    [
-        measured.measure.as_str().to_owned(),
-        value(&measured.legacy),
-        value(&measured.candidate),
-        change,
-    ]
-}
-
-/// The value, and behind it between which it is where that is not the value itself.
-fn value_with_bounds(value: &MetricValue, unit: Unit) -> String {
-    let text = shown(value.value, unit);
-    let is_value = |bound: Option<f64>| bound.map(f64::to_bits) == Some(value.value.to_bits());
-    let bound = |bound: f64| shown(bound, unit);
-    match (value.low, value.high) {
-        (low, high) if is_value(low) && is_value(high) => text,
-        (Some(low), Some(high)) => format!("{text} ({} to {})", bound(low), bound(high)),
-        // Nothing is below 0, so that says nothing.
-        (None | Some(0.0), None) => format!("{text} (unsure)"),
-        (Some(low), None) => format!("{text} (at least {})", bound(low)),
-        (None, Some(high)) => format!("{text} (at most {})", bound(high)),
-    }
 }
 
 /// What to know of the services, and of measures; those that have the same to say, for the same services, in one line.

@@ -102,15 +102,7 @@ impl<B: AskBody> Asker<B> {
         wire: Wire,
         scheme: &'a Scheme,
     ) -> RequestForm<'a> {
-        let service = self.service(side);
-        RequestForm {
-            target: service.target(),
-            host: service.host(),
-            forwarding: &self.forwarding,
-            wire,
-            scheme,
-            spells: true,
-        }
+        RequestForm::of(self.service(side), &self.forwarding, wire, scheme)
     }
 
     /// Sends a complete request to a service, if the limits and the breaker allow it.

@@ -22,7 +22,7 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    pub(super) fn new(body: Body, trailers: Option<HeaderMap>, sized: bool) -> Self {
+    pub(crate) fn new(body: Body, trailers: Option<HeaderMap>, sized: bool) -> Self {
         Self {
             left: body.len(),
             chunks: Box::new(body.into_chunks()),

@@ -16,7 +16,7 @@ use crate::exchange::detach;
 use crate::forwarding::{Forwarding, Peer};
 use crate::headers::{self, Wire};
 use crate::spelling::Spelling;
-use crate::upstream::Target;
+use crate::upstream::{RequestBody, Service, Target};
 
 /// A request head as the client sent it.
 pub(crate) struct RequestHead {
@@ -35,17 +35,34 @@ pub(crate) struct RequestHead {
 /// How a request is written for one service.
 pub(crate) struct RequestForm<'a> {
     /// What is changed for this service.
-    pub(super) target: &'a Target,
+    target: &'a Target,
     /// Stands in for a `Host` field that the client did not send.
-    pub(super) host: &'a HeaderValue,
-    pub(super) forwarding: &'a Forwarding,
-    pub(super) wire: Wire,
-    pub(super) scheme: &'a Scheme,
+    host: &'a HeaderValue,
+    forwarding: &'a Forwarding,
+    wire: Wire,
+    scheme: &'a Scheme,
     /// Whether the connection can send the target with the client's exact bytes.
-    pub(super) spells: bool,
+    spells: bool,
 }
 
-impl RequestForm<'_> {
+impl<'a> RequestForm<'a> {
+    /// For a connection that can send the client's exact target.
+    pub(crate) fn of<B: RequestBody>(
+        service: &'a Service<B>,
+        forwarding: &'a Forwarding,
+        wire: Wire,
+        scheme: &'a Scheme,
+    ) -> Self {
+        Self {
+            target: service.target(),
+            host: service.host(),
+            forwarding,
+            wire,
+            scheme,
+            spells: true,
+        }
+    }
+
     /// For a connection that cannot send the client's exact target: bytes that a URL must not contain are
     /// percent-encoded.
     pub(crate) fn encoded(self) -> Self {
@@ -135,7 +152,7 @@ impl RequestHead {
     }
 
     /// The head of a request that was taken apart, or recorded. `None` if it is not one that HTTP can send.
-    pub(super) fn of(request: &exchange::Request) -> Option<Self> {
+    pub(crate) fn of(request: &exchange::Request) -> Option<Self> {
         let origin = &request.origin;
         let bytes = origin.target.as_deref();
         let (target, spelling) = Spelling::of_target(bytes.unwrap_or(request.target.as_bytes()));

@@ -7,12 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, Method, Uri, request};
+use http::{HeaderMap, HeaderValue, Method, Uri, request};
+use parity_schemas::exchange;
 use parity_schemas::graphql::{Operation, can_read};
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::eligibility;
+use crate::exchange::head::RequestHead;
 use crate::exchange::naming::Naming;
 use crate::exchange::terms::Terms;
 use crate::exchange::ticket::Ticket;
@@ -67,6 +69,33 @@ pub(crate) fn receive(
             let refusal = refusal(eligibility::may_allow_operations(&route));
             let naming = Naming::new(terms, route, refusal);
             (Ticket::begin(terms, naming), None)
+        }
+    }
+}
+
+/// Whether a recorded request may be sent where nobody waits for its answer: by its route, and on a GraphQL endpoint by all that it
+/// asks for.
+pub(crate) fn may_send(route: &Route, request: &exchange::Request) -> bool {
+    let policy = route.policy();
+    let method = &request.method;
+    if !policy.graphql {
+        return eligibility::allows_method(policy, method);
+    }
+    let Some(head) = RequestHead::of(request) else {
+        return false;
+    };
+    let body = match request.body.len() {
+        0 => BodyAhead::None,
+        _ => BodyAhead::Readable,
+    };
+    match asks(method, &head.uri, &head.headers, body) {
+        Asks::Nothing => eligibility::allows_method(policy, method),
+        Asks::This(operation) => eligibility::allows_operation(route, method, &operation),
+        Asks::InBody => {
+            let media = head.headers.get(CONTENT_TYPE);
+            let media = media.map(HeaderValue::as_bytes).unwrap_or_default();
+            let operation = Operation::of_body(media, head.uri.query(), &request.body.contiguous());
+            eligibility::allows_operation(route, method, &operation)
         }
     }
 }

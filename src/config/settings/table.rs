@@ -41,6 +41,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("metrics", metrics::window::ALL),
     Section::new("legacy_metrics", metrics::legacy::ALL),
     Section::new("candidate_metrics", metrics::candidate::ALL),
+    Section::new("stress", stress::ALL),
     Section::new("links", links::ALL),
 ];
 
@@ -60,6 +61,7 @@ macro_rules! settings {
 }
 
 pub(crate) mod metrics;
+pub(crate) mod stress;
 
 const fn text(key: &'static str, about: &'static str) -> One<String> {
     One::new(key, Kind::Text, value::text, about)
@@ -95,6 +97,10 @@ const fn size(key: &'static str, about: &'static str) -> One<u64> {
 
 const fn count(key: &'static str, about: &'static str) -> One<usize> {
     One::new(key, Kind::Count, value::count, about)
+}
+
+const fn number(key: &'static str, about: &'static str) -> One<usize> {
+    One::new(key, Kind::Number, value::number, about)
 }
 
 const fn share(key: &'static str, about: &'static str) -> One<f64> {

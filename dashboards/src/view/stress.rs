@@ -1,0 +1,137 @@
+//! What a load found, in sentences that every surface uses.
+
+use parity_comparator::metrics::shown;
+use parity_schemas::metrics::Unit;
+use parity_schemas::stress::{
+    LoadAnswers, LoadGenerator, LoadRequests, StressCost, StressDemands, StressSide, StressTable,
+};
+use parity_schemas::visible::visible_up_to;
+
+use super::words::{grouped, percent, plural};
+
+/// Longest text of a service or of the system that is shown.
+const MAX_CHARS: usize = 400;
+
+/// What one service holds.
+pub(crate) fn limit(side: &StressSide) -> String {
+    let holds = match side.sustained {
+        Some(rate) => format!("holds {}/s", grouped(u64::from(rate))),
+        None => "held no rate".to_owned(),
+    };
+    let breaks = match side.broken {
+        Some(rate) => format!(", breaks at {}/s", grouped(u64::from(rate))),
+        None if side.why.is_none() && side.sustained.is_some() => {
+            " and was not tried with more".to_owned()
+        }
+        None => String::new(),
+    };
+    let why = side.why.as_ref().map_or_else(String::new, |why| {
+        format!(" ({})", visible_up_to(why, MAX_CHARS))
+    });
+    format!("{holds}{breaks}{why}")
+}
+
+/// What a service must do to hold a rate.
+pub(crate) fn demands(demands: &StressDemands) -> String {
+    format!(
+        "A rate is held with a p99 of at most {}, at most {} errors, and answers at {} of it at least; {} of {} each, after {}.",
+        time(demands.p99),
+        percent(demands.errors),
+        percent(demands.answered),
+        plural(demands.repeats, "run", "runs"),
+        time(demands.window),
+        time(demands.warm_up),
+    )
+}
+
+/// Of what a table is.
+pub(crate) fn title(table: &StressTable) -> String {
+    let [legacy, candidate] = table.rates.map(|rate| grouped(u64::from(rate)));
+    if legacy == candidate {
+        format!("Both at {legacy}/s")
+    } else {
+        format!("Each at its limit: {legacy}/s and {candidate}/s")
+    }
+}
+
+/// What was sent.
+pub(crate) fn sent(requests: &LoadRequests) -> String {
+    let mut text = format!(
+        "{}: {}",
+        visible_up_to(&requests.source, MAX_CHARS),
+        plural(requests.requests, "request", "requests")
+    );
+    for (why, count) in &requests.left_out {
+        text.push_str(&format!(", {} left out ({why})", grouped(*count)));
+    }
+    if requests.unreadable > 0 {
+        text.push_str(&format!(", {} not readable", grouped(requests.unreadable)));
+    }
+    text
+}
+
+/// What the difference is worth.
+pub(crate) fn cost(cost: &StressCost) -> [String; 2] {
+    let use_of = |name: &str, used: &parity_schemas::stress::StressUse| {
+        format!(
+            "{name} {} cores and {}: {}",
+            shown(used.vcpus, Unit::Cores),
+            shown(used.gib * 1_073_741_824.0, Unit::Bytes),
+            money(used.price)
+        )
+    };
+    let share = cost
+        .saving_share
+        .map_or_else(String::new, |share| format!(" ({:.1} %)", share * 100.0));
+    [
+        format!(
+            "At {}/s the candidate saves {}{share}, at {} a vCPU and {} a GiB.",
+            grouped(u64::from(cost.rate)),
+            money(cost.saving),
+            money(cost.price_vcpu),
+            money(cost.price_gib)
+        ),
+        format!(
+            "{}, {}",
+            use_of("legacy", &cost.legacy),
+            use_of("candidate", &cost.candidate)
+        ),
+    ]
+}
+
+/// Whether both answered alike.
+pub(crate) fn answers(answers: &LoadAnswers) -> String {
+    let compared = answers.equal + answers.differing;
+    let mut text = format!(
+        "{} compared under load, {} of them differ",
+        plural(compared, "answer", "answers"),
+        grouped(answers.differing)
+    );
+    for (why, count) in &answers.not_compared {
+        text.push_str(&format!(", {} not compared ({why})", grouped(*count)));
+    }
+    text
+}
+
+/// What parity itself did.
+pub(crate) fn generator(generator: &LoadGenerator) -> String {
+    let cpu = generator.cpu.map_or_else(String::new, |cpu| {
+        format!(", at most {} cores", shown(cpu, Unit::Cores))
+    });
+    format!(
+        "{}, {} places{cpu}; late by {} at its p99 where a rate was held",
+        plural(generator.threads, "thread", "threads"),
+        grouped(generator.places),
+        time(generator.lateness)
+    )
+}
+
+fn time(seconds: f64) -> String {
+    shown(seconds, Unit::Seconds)
+}
+
+/// An amount, of which the currency is the user's.
+fn money(amount: f64) -> String {
+    let places = if amount.abs() < 100.0 { 2 } else { 0 };
+    format!("{amount:.places$}")
+}

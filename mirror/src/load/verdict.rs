@@ -1,0 +1,273 @@
+//! Whether a service held a rate, broke, or cannot be told because the generator was the limit.
+//!
+//! Errors are the service's, however late the generator is. A latency above the limit is the service's as far as the generator
+//! cannot have added it: it is late twice, when it sends and when it reads, so twice its own p99 is taken off first. What is left
+//! unclear is never a rate that was held.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::run::{Failure, Run};
+
+/// Below this, a p99 is the latency of one request.
+const LEAST_REQUESTS: u64 = 100;
+/// A generator that is late by more than this share of the limit, at its own p99, measures itself.
+const MAX_LATENESS: f64 = 0.1;
+/// But timers and schedulers of a healthy machine are late by this.
+const USUAL_LATENESS: Duration = Duration::from_millis(2);
+
+/// What a service must hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demands {
+    /// At most, from when a request was due.
+    pub p99: Duration,
+    /// At most, a share of the requests.
+    pub errors: f64,
+    /// At least, a share: whole answers that come in a time, by the requests that are due in it. Below it the service is saturated.
+    pub answered: f64,
+    /// Requests that may be unanswered at once.
+    pub places: usize,
+}
+
+/// What is said of a run. The text is why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The service held the rate.
+    Held,
+    /// It did not.
+    Broken(String),
+    /// The generator could not send or read any faster, or had no room.
+    Generator(String),
+    /// Too little was measured.
+    Unclear(String),
+}
+
+impl Demands {
+    /// Judges a run at `rate` requests a second.
+    pub fn judge(&self, run: &Run, rate: u32) -> Verdict {
+        if run.is_given_up {
+            return Verdict::Broken(format!("nothing answers: {}", failures(run)));
+        }
+        if run.is_cut {
+            return Verdict::Unclear("ended before its time".to_owned());
+        }
+        if run.due == 0 {
+            return if run.unsent > 0 {
+                Verdict::Generator(unsent(run))
+            } else {
+                Verdict::Unclear("no request was due".to_owned())
+            };
+        }
+        let has_room = self.places as f64 >= f64::from(rate) * self.p99.as_secs_f64();
+        // With enough places, a service that keeps up never fills them.
+        let no_place = run.failures_of(Failure::NoPlace);
+        let errors = run.errors() + if has_room { no_place } else { 0 };
+        let share = errors as f64 / run.due as f64;
+        if share > self.errors {
+            return Verdict::Broken(format!(
+                "{} of the requests failed, {} are allowed: {}",
+                percent(share),
+                percent(self.errors),
+                failures(run)
+            ));
+        }
+        let own = self.limit_of_generator(run, rate, has_room);
+        let late = run.lateness(0.99).unwrap_or_default();
+        if let Some(p99) = run.latency(0.99).filter(|p99| *p99 > self.p99) {
+            if p99.saturating_sub(2 * late) > self.p99 {
+                return Verdict::Broken(format!(
+                    "p99 is {}, {} is allowed",
+                    millis(p99),
+                    millis(self.p99)
+                ));
+            }
+            return Verdict::Generator(own.unwrap_or_else(|| {
+                format!(
+                    "p99 is {}, of which the generator may have added {}",
+                    millis(p99),
+                    millis(2 * late)
+                )
+            }));
+        }
+        if let Some(own) = own {
+            return Verdict::Generator(own);
+        }
+        let answered = run.in_time as f64 / run.due as f64;
+        if answered < self.answered {
+            return Verdict::Broken(format!(
+                "saturated: answers came at {} of the rate, {} is demanded",
+                percent(answered),
+                percent(self.answered)
+            ));
+        }
+        if run.due < LEAST_REQUESTS {
+            return Verdict::Unclear(format!(
+                "only {} requests were due, and a p99 needs {LEAST_REQUESTS}",
+                run.due
+            ));
+        }
+        Verdict::Held
+    }
+
+    /// Why the generator was the limit, if it was.
+    fn limit_of_generator(&self, run: &Run, rate: u32, has_room: bool) -> Option<String> {
+        let late = run.lateness(0.99).unwrap_or_default();
+        let [no_place, no_port] =
+            [Failure::NoPlace, Failure::NoPort].map(|failure| run.failures_of(failure));
+        if run.unsent > 0 {
+            return Some(unsent(run));
+        }
+        if no_port > 0 {
+            return Some(format!(
+                "{no_port} requests could not be sent from here: no descriptor or no port was free"
+            ));
+        }
+        if no_place > 0 && !has_room {
+            return Some(format!(
+                "{no_place} requests had no place: at {rate}/s and {} there must be room for {:.0} at once, and there is for {}",
+                millis(self.p99),
+                f64::from(rate) * self.p99.as_secs_f64(),
+                self.places
+            ));
+        }
+        (late > self.p99.mul_f64(MAX_LATENESS).max(USUAL_LATENESS)).then(|| {
+            format!(
+                "the generator itself was late by {} at its p99",
+                millis(late)
+            )
+        })
+    }
+}
+
+fn unsent(run: &Run) -> String {
+    let all = run.due + run.unsent;
+    format!("{} of {all} requests were not sent in time", run.unsent)
+}
+
+/// Failures and errors by kind, the most frequent first.
+fn failures(run: &Run) -> String {
+    let mut counts: Vec<(u64, String)> = Failure::ALL
+        .iter()
+        .map(|failure| (run.failures_of(*failure), failure.as_str().to_owned()))
+        .collect();
+    counts.push((run.classes[5], "5xx".to_owned()));
+    counts.push((run.throttled, "429".to_owned()));
+    counts.retain(|(count, _)| *count > 0);
+    counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let mut text = String::new();
+    for (count, word) in counts {
+        let comma = if text.is_empty() { "" } else { ", " };
+        // Writing to a String cannot fail.
+        let _infallible = write!(text, "{comma}{count} {word}");
+    }
+    text
+}
+
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn millis(time: Duration) -> String {
+    let text = format!("{:.1}", time.as_secs_f64() * 1_000.0);
+    format!("{} ms", text.trim_end_matches(".0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEMANDS: Demands = Demands {
+        p99: Duration::from_millis(50),
+        errors: 0.01,
+        answered: 0.95,
+        places: 1_000,
+    };
+
+    /// A thousand answers of so many milliseconds, by a generator that was late by so many.
+    fn run(latency: u64, lateness: u64) -> Run {
+        let mut run = Run {
+            due: 1_000,
+            in_time: 1_000,
+            ..Run::default()
+        };
+        for _ in 0..1_000 {
+            run.answered(200, Duration::from_millis(latency));
+            run.was_late(Duration::from_millis(lateness));
+        }
+        run
+    }
+
+    fn judged(run: &Run) -> (&'static str, String) {
+        match DEMANDS.judge(run, 1_000) {
+            Verdict::Held => ("held", String::new()),
+            Verdict::Broken(why) => ("broken", why),
+            Verdict::Generator(why) => ("generator", why),
+            Verdict::Unclear(why) => ("unclear", why),
+        }
+    }
+
+    #[test]
+    fn a_late_generator_excuses_no_failure_and_passes_nothing() {
+        for (latency, lateness, expected) in [
+            (10, 0, "held"),
+            (10, 4, "held"),
+            (10, 6, "generator"),
+            (60, 0, "broken"),
+            (60, 4, "broken"),
+            (60, 6, "generator"),
+            (500, 100, "broken"),
+            (200, 100, "generator"),
+        ] {
+            let (word, why) = judged(&run(latency, lateness));
+            assert_eq!(word, expected, "{latency} {lateness}: {why}");
+        }
+        let mut failing = run(10, 1_000);
+        failing.classes[2] -= 20;
+        failing.classes[5] += 20;
+        let expected = "2 % of the requests failed, 1 % are allowed: 20 5xx";
+        assert_eq!(judged(&failing), ("broken", expected.to_owned()));
+        failing.unsent = 500;
+        assert_eq!(judged(&failing).0, "broken");
+    }
+
+    #[test]
+    fn answers_that_fall_behind_and_places_that_are_full_are_saturation() {
+        let mut behind = run(10, 0);
+        behind.in_time = 940;
+        let (word, why) = judged(&behind);
+        assert_eq!(word, "broken");
+        assert!(why.starts_with("saturated: answers came at 94 %"), "{why}");
+        let mut full = run(10, 0);
+        full.failures[Failure::NoPlace as usize] = 100;
+        full.due += 100;
+        assert_eq!(judged(&full).0, "broken");
+        // With too few places for the rate it is no fault of the service.
+        let few = Demands {
+            places: 10,
+            ..DEMANDS
+        };
+        assert!(matches!(few.judge(&full, 1_000), Verdict::Generator(_)));
+        let mut unsent = run(10, 0);
+        unsent.unsent = 1;
+        assert_eq!(judged(&unsent).0, "generator");
+    }
+
+    #[test]
+    fn too_little_is_no_rate_that_was_held() {
+        let few = Run {
+            due: 50,
+            in_time: 50,
+            ..Run::default()
+        };
+        assert_eq!(judged(&few).0, "unclear");
+        assert_eq!(judged(&Run::default()).0, "unclear");
+        let mut cut = run(10, 0);
+        cut.is_cut = true;
+        assert_eq!(judged(&cut).0, "unclear");
+        cut.is_given_up = true;
+        cut.failures[Failure::Refused as usize] = 30;
+        let expected = "nothing answers: 30 refused";
+        assert_eq!(judged(&cut), ("broken", expected.to_owned()));
+    }
+}

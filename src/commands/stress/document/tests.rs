@@ -1,0 +1,169 @@
+//! What follows from steps that were held and broken.
+
+use std::collections::BTreeMap;
+
+use parity_schemas::stress::{LoadRun, LoadValue};
+
+use super::*;
+
+fn step(rate: u32, verdict: StressVerdict, p99: [f64; 2]) -> StressStep {
+    let run = |p99: f64| LoadRun {
+        verdict,
+        why: None,
+        due: 1_000,
+        statuses: [("2xx".to_owned(), 500), ("4xx".to_owned(), 500)].into(),
+        throttled: 0,
+        failures: BTreeMap::new(),
+        unsent: 0,
+        latency: BTreeMap::new(),
+        lateness: 0.0,
+        most_open: 0,
+        generator_cpu: None,
+        values: [(
+            Measure::P99,
+            LoadValue {
+                value: p99,
+                source: "load".to_owned(),
+            },
+        )]
+        .into(),
+    };
+    StressStep {
+        rate,
+        verdict,
+        why: (verdict != StressVerdict::Held).then(|| "slow".to_owned()),
+        runs: p99.map(run).into(),
+    }
+}
+
+fn standing(steps: &[StressStep]) -> Standing {
+    let mut climb = super::super::climb::Climb::new(Vec::new(), 0);
+    for step in steps {
+        climb.learn(0, step.rate, step.verdict);
+    }
+    climb.standing(0)
+}
+
+fn of(steps: Vec<StressStep>) -> StressSide {
+    let standing = standing(&steps);
+    side("http://127.0.0.1:1".to_owned(), steps, Vec::new(), standing)
+}
+
+const HELD: StressVerdict = StressVerdict::Held;
+const BROKEN: StressVerdict = StressVerdict::Broken;
+
+#[test]
+fn the_highest_rate_of_both_is_compared_and_a_limit_is_between_two_rates() {
+    let legacy = of(vec![
+        step(100, HELD, [0.01, 0.03]),
+        step(200, BROKEN, [1.0, 1.0]),
+    ]);
+    let candidate = of(vec![
+        step(100, HELD, [0.01, 0.01]),
+        step(200, HELD, [0.01, 0.01]),
+        step(400, StressVerdict::Generator, [0.01, 0.01]),
+    ]);
+    assert_eq!((legacy.sustained, legacy.broken), (Some(100), Some(200)));
+    assert_eq!((candidate.sustained, candidate.broken), (Some(200), None));
+    let why = candidate.why.as_deref();
+    assert_eq!(
+        why,
+        Some("at 400/s: the load generator was the limit: slow")
+    );
+    let sides = [&legacy, &candidate];
+    assert_eq!(common(sides), Some(100));
+    let table = table(sides, [100; 2]).expect("both were loaded with it");
+    let measures = with_limits(table.measures, sides);
+    let judged = |text: &str| {
+        let threshold = [text.parse().expect("a threshold")];
+        judge(&threshold, &measures, Default::default())[0].outcome
+    };
+    // The legacy is somewhere from 100 to 200, the candidate from 200 on.
+    for (text, expected) in [
+        ("rate >= +0%", MetricsOutcome::Pass),
+        ("rate >= +10%", MetricsOutcome::Undecided),
+        ("rate <= -10%", MetricsOutcome::Fail),
+        ("p99 <= +0%", MetricsOutcome::Pass),
+        ("p99 <= -50%", MetricsOutcome::Undecided),
+        ("p99 <= 5ms", MetricsOutcome::Fail),
+        ("rss <= +0%", MetricsOutcome::Undecided),
+    ] {
+        assert_eq!(judged(text), expected, "{text}");
+    }
+    let note = "2000 of 4000 answers had a status of 4xx, which is no error here";
+    assert!(
+        legacy.notes.contains(&note.to_owned()),
+        "{:?}",
+        legacy.notes
+    );
+}
+
+#[test]
+fn a_step_that_is_held_above_one_that_broke_is_luck() {
+    let lucky = of(vec![
+        step(100, HELD, [0.01, 0.01]),
+        step(200, BROKEN, [1.0, 1.0]),
+        step(300, HELD, [0.01, 0.01]),
+    ]);
+    assert_eq!((lucky.sustained, lucky.broken), (Some(100), Some(200)));
+}
+
+#[test]
+fn what_holds_nothing_fails_and_what_is_not_known_is_undecided() {
+    let held = || of(vec![step(100, HELD, [0.01, 0.01])]);
+    let broken = || of(vec![step(100, BROKEN, [1.0, 1.0])]);
+    let answers = |differing| LoadAnswers {
+        equal: 99,
+        differing,
+        allowed: 0.0,
+        ..LoadAnswers::default()
+    };
+    let outcome = |sides: [&StressSide; 2], found: Option<&LoadAnswers>, interrupted| {
+        super::outcome(sides, &[], found, interrupted).0
+    };
+    let (good, bad) = (held(), broken());
+    assert_eq!(outcome([&good, &good], None, false), MetricsOutcome::Pass);
+    assert_eq!(outcome([&good, &bad], None, false), MetricsOutcome::Fail);
+    assert_eq!(
+        outcome([&bad, &good], None, false),
+        MetricsOutcome::Undecided
+    );
+    assert_eq!(
+        outcome([&good, &good], None, true),
+        MetricsOutcome::Undecided
+    );
+    let both = [&good, &good];
+    assert_eq!(
+        outcome(both, Some(&answers(0)), false),
+        MetricsOutcome::Pass
+    );
+    assert_eq!(
+        outcome(both, Some(&answers(1)), false),
+        MetricsOutcome::Fail
+    );
+    let none = LoadAnswers::default();
+    assert_eq!(outcome(both, Some(&none), false), MetricsOutcome::Undecided);
+}
+
+#[test]
+fn a_saving_is_of_the_cores_and_the_memory_that_were_measured() {
+    let value = |value: f64| MetricValue {
+        value,
+        low: None,
+        high: None,
+        metric: String::new(),
+        requests: None,
+    };
+    let measures = [
+        measured(Measure::Cpu, Some(value(2.0)), Some(value(0.5))),
+        measured(Measure::Rss, Some(value(4.0 * GIB)), Some(value(GIB))),
+    ];
+    let found = cost([30.0, 5.0], 1_000, &measures).expect("both are there");
+    assert!((found.legacy.price - 80.0).abs() < 1e-9);
+    assert!((found.candidate.price - 20.0).abs() < 1e-9);
+    assert!((found.saving - 60.0).abs() < 1e-9);
+    assert_eq!(found.saving_share, Some(0.75));
+    assert!(cost([30.0, 5.0], 1_000, &measures[..1]).is_none());
+    let free = cost([0.0, 0.0], 1, &measures).expect("both are there");
+    assert_eq!(free.saving_share, None);
+}

@@ -1,0 +1,298 @@
+//! CPU, memory, open files and threads of the processes of a service, read from the system while it is loaded.
+//!
+//! What cannot be read is told and never 0. A number of a process may be given to another process when it has ended: the time of the
+//! start tells them apart, and what was read of another one does not count.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::config::ProcessSettings;
+
+/// Ticks a second in which Linux tells CPU times to programs; fixed on every architecture that this program is built for.
+const TICKS: f64 = 100.0;
+/// Samples that are kept: further ones make every second one go. A trend is seen in as many.
+const MOST: usize = 4_096;
+
+/// What was read at one time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub(crate) at: Instant,
+    /// CPU seconds since the start.
+    pub(crate) cpu: f64,
+    /// Resident bytes.
+    pub(crate) memory: f64,
+    /// Open files and sockets; `None` where they cannot be counted.
+    pub(crate) descriptors: Option<f64>,
+    pub(crate) threads: Option<f64>,
+}
+
+/// Where the numbers are from, in a word.
+#[derive(Clone, Debug)]
+pub(crate) enum Watched {
+    /// Processes, each with its start.
+    Pids(Vec<(u32, u64)>),
+    /// The folder of a control group.
+    Cgroup(PathBuf),
+}
+
+impl Watched {
+    /// Looks whether it is there. `None` if nothing is to be watched.
+    pub(crate) fn of(settings: &ProcessSettings) -> Result<Option<Self>> {
+        let watched = match settings {
+            ProcessSettings::Unknown => return Ok(None),
+            ProcessSettings::Pids(pids) => {
+                let started = pids.iter().map(|pid| Ok((*pid, read_stat(*pid)?.started)));
+                Self::Pids(started.collect::<Result<_>>()?)
+            }
+            ProcessSettings::Cgroup(path) => Self::Cgroup(path.clone()),
+        };
+        // What cannot be read now is better told before the load than after it.
+        watched.sample()?;
+        Ok(Some(watched))
+    }
+
+    /// This process.
+    pub(crate) fn own() -> Option<Self> {
+        let pid = std::process::id();
+        let started = read_stat(pid).ok()?.started;
+        Some(Self::Pids(vec![(pid, started)]))
+    }
+
+    pub(crate) fn source(&self) -> &'static str {
+        match self {
+            Self::Pids(_) => "process",
+            Self::Cgroup(_) => "cgroup",
+        }
+    }
+
+    pub(crate) fn sample(&self) -> Result<Sample> {
+        match self {
+            Self::Pids(pids) => of_processes(pids),
+            Self::Cgroup(path) => of_cgroup(path),
+        }
+    }
+}
+
+fn of_processes(pids: &[(u32, u64)]) -> Result<Sample> {
+    let mut all = Sample {
+        at: Instant::now(),
+        cpu: 0.0,
+        memory: 0.0,
+        descriptors: Some(0.0),
+        threads: Some(0.0),
+    };
+    for (pid, started) in pids {
+        let stat = read_stat(*pid)?;
+        if stat.started != *started {
+            bail!("process {pid} has ended, and another one has its number");
+        }
+        all.cpu += stat.cpu;
+        all.memory += memory(*pid)?;
+        all.threads = all.threads.map(|threads| threads + stat.threads);
+        // Of another user's process they cannot be seen.
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok();
+        let open = open.map(|files| files.count() as f64);
+        all.descriptors = all.descriptors.zip(open).map(|(sum, open)| sum + open);
+    }
+    Ok(all)
+}
+
+struct Stat {
+    cpu: f64,
+    threads: f64,
+    started: u64,
+}
+
+fn read_stat(pid: u32) -> Result<Stat> {
+    let path = format!("/proc/{pid}/stat");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| anyhow!("there is no process {pid} that can be read: {error}"))?;
+    let stat = stat(&text).ok_or_else(|| anyhow!("{path} is not as Linux writes it"))?;
+    Ok(stat)
+}
+
+fn stat(text: &str) -> Option<Stat> {
+    // The name of the program stands in parentheses, and may have others in it.
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // A zombie has ended: its numbers stay until somebody asks for its exit code.
+    if *fields.first()? == "Z" {
+        return None;
+    }
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(Stat {
+        cpu: (number(11)? + number(12)?) as f64 / TICKS,
+        threads: number(17)? as f64,
+        started: number(19)?,
+    })
+}
+
+fn memory(pid: u32) -> Result<f64> {
+    let path = format!("/proc/{pid}/status");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let kib = text.lines().find_map(|line| {
+        let rest = line.strip_prefix("VmRSS:")?.trim();
+        rest.strip_suffix("kB")?.trim().parse::<f64>().ok()
+    });
+    let kib = kib.ok_or_else(|| anyhow!("process {pid} has ended"))?;
+    Ok(kib * 1_024.0)
+}
+
+fn of_cgroup(path: &Path) -> Result<Sample> {
+    let read = |name: &str| {
+        let file = path.join(name);
+        std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    let number = |name: &str| {
+        let text = read(name)?;
+        let number = text.trim().parse::<f64>();
+        number.with_context(|| format!("{} is no number", path.join(name).display()))
+    };
+    let stat = read("cpu.stat")?;
+    let micros = stat.lines().find_map(|line| {
+        let number = line.strip_prefix("usage_usec ")?;
+        number.trim().parse::<f64>().ok()
+    });
+    let micros = micros.with_context(|| {
+        format!(
+            "{} has no usage_usec; is it a control group of version 2?",
+            path.join("cpu.stat").display()
+        )
+    })?;
+    Ok(Sample {
+        at: Instant::now(),
+        cpu: micros / 1e6,
+        memory: number("memory.current")?,
+        descriptors: None,
+        threads: number("pids.current").ok(),
+    })
+}
+
+/// What was seen in the end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// In the order of time.
+    pub(crate) samples: Vec<Sample>,
+    /// Why nothing more could be read.
+    pub(crate) lost: Option<String>,
+}
+
+impl Seen {
+    /// Those within a time.
+    pub(crate) fn within(&self, from: Instant, to: Instant) -> &[Sample] {
+        let from = self.samples.partition_point(|sample| sample.at < from);
+        let to = self.samples.partition_point(|sample| sample.at <= to);
+        self.samples.get(from..to).unwrap_or_default()
+    }
+}
+
+/// A thread that reads from time to time. It ends when it is told to, or when nothing can be read any more.
+pub(crate) struct Watching {
+    thread: JoinHandle<Seen>,
+    stop: SyncSender<()>,
+}
+
+impl Watching {
+    pub(crate) fn start(watched: Watched, interval: Duration) -> Result<Self> {
+        let (stop, stopped) = sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("processes".to_owned())
+            .spawn(move || {
+                let mut seen = Seen::default();
+                loop {
+                    match watched.sample() {
+                        Ok(sample) => seen.samples.push(sample),
+                        Err(why) => {
+                            seen.lost = Some(format!("{why:#}"));
+                            return seen;
+                        }
+                    }
+                    thin(&mut seen.samples);
+                    if stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
+                        // The last moment counts, too.
+                        seen.samples.extend(watched.sample().ok());
+                        return seen;
+                    }
+                }
+            })
+            .context("cannot start the thread that reads processes")?;
+        Ok(Self { thread, stop })
+    }
+
+    /// Whether it still reads.
+    pub(crate) fn finish(self) -> Result<Seen> {
+        // Fails only if it has ended by itself.
+        let _ended = self.stop.try_send(());
+        let ended = self.thread.join();
+        ended.map_err(|_| anyhow!("the thread that reads processes panicked"))
+    }
+}
+
+/// Keeps the memory bounded, however long it lasts.
+fn thin(samples: &mut Vec<Sample>) {
+    if samples.len() < MOST {
+        return;
+    }
+    let mut at = 0_usize;
+    samples.retain(|_| {
+        at += 1;
+        at % 2 == 1
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_process_is_read_whatever_its_name_is() {
+        let line = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 12345 1000 200 18446744073709551615";
+        let stat = stat(line).expect("a line");
+        assert!((stat.cpu - 3.0).abs() < 1e-9);
+        assert!((stat.threads - 7.0).abs() < 1e-9);
+        assert_eq!(stat.started, 12_345);
+        for wrong in [
+            "",
+            "42 (a",
+            "42 (a) S 1",
+            "42 (a) Z 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 12345",
+        ] {
+            assert!(super::stat(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_control_group_is_read_from_its_files_and_one_that_is_none_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let group = Watched::Cgroup(folder.path().to_owned());
+        let told = format!("{:#}", group.sample().expect_err("nothing is there"));
+        assert!(told.contains("cpu.stat"), "{told}");
+        for (name, text) in [
+            ("cpu.stat", "usage_usec 2500000\nuser_usec 1\n"),
+            ("memory.current", "1048576\n"),
+            ("pids.current", "3\n"),
+        ] {
+            std::fs::write(folder.path().join(name), text).expect("written");
+        }
+        let sample = group.sample().expect("it is there");
+        assert!((sample.cpu - 2.5).abs() < 1e-9 && sample.descriptors.is_none());
+        assert_eq!(sample.threads, Some(3.0));
+    }
+
+    #[test]
+    fn this_process_is_seen_and_samples_stay_few() {
+        let own = Watched::own().expect("this is Linux");
+        let sample = own.sample().expect("it runs");
+        assert!(sample.memory > 1e6 && sample.threads >= Some(1.0));
+        let mut samples = vec![sample; MOST];
+        thin(&mut samples);
+        assert_eq!(samples.len(), MOST / 2);
+        let gone = Watched::Pids(vec![(std::process::id(), 1)]);
+        let told = gone.sample().expect_err("another start").to_string();
+        assert!(told.contains("another one has its number"), "{told}");
+    }
+}
