@@ -10,9 +10,11 @@ mod diff;
 mod flags;
 mod known;
 mod metrics;
+mod port;
 mod record;
 mod replay;
 mod rerun;
+mod rollout;
 mod top;
 mod unknown;
 mod written;
@@ -28,9 +30,11 @@ pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
 pub(crate) use metrics::MetricsArgs;
+pub(crate) use port::PortArgs;
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
+pub(crate) use rollout::{RolloutArgs, RolloutCommand};
 pub(crate) use top::TopArgs;
 pub(crate) use unknown::parse;
 pub(crate) use written::{Annotations, WrittenArgs};
@@ -155,6 +159,9 @@ pub(crate) enum Command {
     Ui(UiArgs),
     /// Watch a mirror, a sink or a record, live in a terminal
     Top(TopArgs),
+    /// Let the candidate of a running mirror serve a share of the clients, or take them back
+    #[command(subcommand)]
+    Rollout(RolloutCommand),
     /// Set both services beside each other by the metrics that they export: exit 0 pass, 1 fail, 3 undecided
     Metrics(MetricsArgs),
     /// Keep the register of known differences

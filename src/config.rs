@@ -19,6 +19,7 @@ pub(crate) mod problem;
 mod recording;
 mod refused;
 pub(crate) mod render;
+mod rollout;
 mod routes;
 mod rules;
 pub(crate) mod settings;
@@ -40,6 +41,7 @@ pub(crate) use admin::AdminSettings;
 pub(crate) use metrics::{MetricsSettings, PageSettings};
 pub(crate) use needs::{MirrorSettings, RecheckSettings, host_name};
 pub(crate) use recording::RecordingSettings;
+pub(crate) use rollout::{Bounds, Plan, RolloutSettings};
 pub(crate) use substitutes::Substitute;
 
 /// The file that is read when none is named.

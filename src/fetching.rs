@@ -1,4 +1,4 @@
-//! Asks for a page or a document by GET: every answer has a limit in bytes and in time. No redirect is followed.
+//! Asks for a page or a document, mostly by GET: every answer has a limit in bytes and in time. No redirect is followed.
 //!
 //! For what parity reads of other processes beside the services' answers, which go through the mirror: admin ports and metrics.
 
@@ -52,15 +52,26 @@ impl Fetching {
         })
     }
 
-    /// The status and the bytes of an answer.
+    /// The status and the bytes of an answer to GET.
     pub(crate) async fn get(
         &self,
         uri: Uri,
         headers: &HeaderMap,
         within: Within,
     ) -> Result<(StatusCode, Bytes), Missed> {
+        self.ask(Method::GET, uri, headers, within).await
+    }
+
+    /// The same of another method, without a body.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: &HeaderMap,
+        within: Within,
+    ) -> Result<(StatusCode, Bytes), Missed> {
         let mut request = Request::new(Empty::new());
-        *request.method_mut() = Method::GET;
+        *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers.clone();
         let answered = async {

@@ -16,6 +16,7 @@ mod recording;
 #[cfg(test)]
 mod reference;
 mod rerun;
+mod rollout;
 mod top;
 
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Schema(command) => commands::schema::run(&command),
         Command::Ui(args) => commands::ui::run(&args),
         Command::Top(args) => commands::top::run(&args),
+        Command::Rollout(command) => commands::rollout::run(&command),
         Command::Metrics(args) => commands::metrics::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),

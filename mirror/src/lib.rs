@@ -36,7 +36,10 @@ mod turns;
 mod upstream;
 
 pub use descriptors::ConnectionLimits;
-pub use exchange::{LiveRequest, Observer, Receipt, Recorder, SampleBy, Sampling};
+pub use exchange::{
+    LiveRequest, Observer, Receipt, Recorder, Rollout, RolloutBy, RolloutSeen, SampleBy, Sampling,
+    ServedCounts,
+};
 pub use forwarding::Forwarding;
 pub use limits::Limits;
 pub use proxy::{
