@@ -10,9 +10,11 @@ mod diff;
 mod flags;
 mod known;
 mod metrics;
+mod port;
 mod record;
 mod replay;
 mod rerun;
+mod rollout;
 mod stress;
 mod stub;
 mod top;
@@ -30,9 +32,11 @@ pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use known::{AddArgs, KnownCommand, ListKnownArgs, MendArgs};
 pub(crate) use metrics::MetricsArgs;
+pub(crate) use port::PortArgs;
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
+pub(crate) use rollout::{RolloutArgs, RolloutCommand};
 pub(crate) use stress::{SentArgs, StressArgs};
 pub(crate) use stub::StubArgs;
 pub(crate) use top::TopArgs;
@@ -159,6 +163,9 @@ pub(crate) enum Command {
     Ui(UiArgs),
     /// Watch a mirror, a sink or a record, live in a terminal
     Top(TopArgs),
+    /// Let the candidate of a running mirror serve a share of the clients, or take them back
+    #[command(subcommand)]
+    Rollout(RolloutCommand),
     /// Set both services beside each other by the metrics that they export: exit 0 pass, 1 fail, 3 undecided
     Metrics(MetricsArgs),
     /// Stand in the place of the services that both call, and compare their calls: exit 0 equal, 1 differ, 3 undecided

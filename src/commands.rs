@@ -14,6 +14,7 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rerun;
+pub(crate) mod rollout;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod selection;

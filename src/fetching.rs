@@ -53,15 +53,26 @@ impl Fetching {
         })
     }
 
-    /// The status and the bytes of an answer.
+    /// The status and the bytes of an answer to GET.
     pub(crate) async fn get(
         &self,
         uri: Uri,
         headers: &HeaderMap,
         within: Within,
     ) -> Result<(StatusCode, Bytes), Missed> {
+        self.ask(Method::GET, uri, headers, within).await
+    }
+
+    /// The same of another method, without a body.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: &HeaderMap,
+        within: Within,
+    ) -> Result<(StatusCode, Bytes), Missed> {
         let mut request = Request::new(Full::default());
-        *request.method_mut() = Method::GET;
+        *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers.clone();
         let (head, body) = self.send(request, within).await?;

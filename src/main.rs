@@ -17,6 +17,7 @@ mod recording;
 #[cfg(test)]
 mod reference;
 mod rerun;
+mod rollout;
 mod stub;
 mod top;
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Schema(command) => commands::schema::run(&command),
         Command::Ui(args) => commands::ui::run(&args),
         Command::Top(args) => commands::top::run(&args),
+        Command::Rollout(command) => commands::rollout::run(&command),
         Command::Metrics(args) => commands::metrics::run(&args),
         Command::Stub(args) => commands::stub::run(*args),
         Command::Stress(args) => commands::stress::run(&args),

@@ -85,6 +85,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Size => "size",
         Kind::Count | Kind::Number => "number",
         Kind::Share => "share",
+        Kind::Decimal => "decimal",
         Kind::Switch => "switch",
         Kind::List => "list",
     }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow};
 use parity_dashboards::top::{Connection, snapshot};
 use tokio::sync::{oneshot, watch};
 
-pub(crate) use self::source::{Asked, Base, Source, base};
+pub(crate) use self::source::{Asked, Base, LONG, Refused, Source, base};
 pub(crate) use self::window::Window;
 
 use self::poll::Poll;

@@ -37,13 +37,16 @@ mod rate;
 mod receive;
 mod recorded;
 mod resources;
+mod rollout;
 mod sampling;
 mod services;
+mod serving;
 mod side;
 mod terms;
 mod ticket;
 
 pub use observer::{LiveRequest, Observer, Receipt, Recorder};
+pub use rollout::{Rollout, RolloutBy, RolloutSeen, ServedCounts};
 pub use sampling::{SampleBy, Sampling};
 
 pub(crate) use admission::Admission;
@@ -63,7 +66,9 @@ pub(crate) use purpose::Purpose;
 pub(crate) use receive::{BodyAhead, may_send, receive};
 pub(crate) use recorded::{Sending, send_recorded};
 pub(crate) use resources::{ProcessResources, WorkerResources};
+pub(crate) use rollout::{RolloutState, is_safe};
 pub(crate) use services::Services;
+pub(crate) use serving::Serving;
 pub(crate) use side::Side;
 pub(crate) use terms::Terms;
 pub(crate) use ticket::{Answer, Ticket};

@@ -37,7 +37,10 @@ mod turns;
 mod upstream;
 
 pub use descriptors::ConnectionLimits;
-pub use exchange::{LiveRequest, Observer, Receipt, Recorder, SampleBy, Sampling};
+pub use exchange::{
+    LiveRequest, Observer, Receipt, Recorder, Rollout, RolloutBy, RolloutSeen, SampleBy, Sampling,
+    ServedCounts,
+};
 pub use forwarding::Forwarding;
 pub use headers::strip_hop_by_hop;
 pub use limits::Limits;

@@ -18,8 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::counters::OfWorker;
 use crate::exchange::{
-    self, Answer, Asker, Copied, Meters, ProcessResources, Purpose, Sampling, Services, Side,
-    Terms, Unobserved, WorkerResources,
+    self, Answer, Asker, Copied, Meters, ProcessResources, Purpose, Sampling, Services, Serving,
+    Side, Terms, Unobserved, WorkerResources,
 };
 use crate::forwarding::Forwarding;
 use crate::limits::Limits;
@@ -169,9 +169,14 @@ impl Rechecker {
             Rc::new(Unobserved),
         );
         let forwarding = policy.forwarding.clone();
-        let asker = Asker::new(&self.resources, terms, forwarding, policy.services, |_| {
-            true
-        });
+        let services = policy.services;
+        let asker = Asker::new(
+            &self.resources,
+            terms,
+            forwarding,
+            services,
+            Serving::NOBODY,
+        );
         let tasks = Rc::clone(&self.resources.exchange().tasks);
         let of_requests = Rc::clone(&tasks);
         tasks.spawn(async move {

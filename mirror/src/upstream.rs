@@ -33,5 +33,5 @@ pub(crate) use link::Link;
 pub(crate) use link::http1::Connected;
 pub(crate) use lookups::Lookups;
 pub(crate) use own_connections::OwnConnections;
-pub(crate) use service::{SendError, Sent, Service, Shadows};
+pub(crate) use service::{NoAnswer, SendError, Sent, Service, Shadows};
 pub(crate) use tls::client_config;

@@ -31,6 +31,10 @@ vocabulary! {
         Rerun = "rerun" => "a recorded request was sent to both services again",
         /// A decision was made and stored because somebody asked for it.
         Decision = "decision" => "a decision was stored",
+        /// The percent of the clients that the candidate serves was changed.
+        RolloutSet = "rollout_set" => "the share that the candidate serves was changed",
+        /// All clients went back to the legacy.
+        RolloutBack = "rollout_back" => "all clients went back to the legacy",
     }
 }
 

@@ -33,6 +33,13 @@ vocabulary! {
         LegacyTimeout = "legacy_timeout" => "got 504 from parity: the connection to the legacy timed out",
         /// It got the begin of an answer of the legacy that broke off.
         LegacyTruncated = "legacy_truncated" => "got an answer of the legacy that broke off",
+        /// A rollout let the candidate serve it, and it got our 502: the candidate could not be reached, broke before it
+        /// answered, or answered what is no HTTP, and the request could not be repeated.
+        CandidateUnreachable = "candidate_unreachable" => "got 502 from parity: the candidate, which served them in a rollout, could not be reached or did not answer",
+        /// A rollout let the candidate serve it, and it got our 504: the candidate did not answer in time.
+        CandidateTimeout = "candidate_timeout" => "got 504 from parity: the candidate, which served them in a rollout, did not answer in time",
+        /// It got the begin of an answer of the candidate that broke off.
+        CandidateTruncated = "candidate_truncated" => "got an answer of the candidate, which served them in a rollout, that broke off",
         /// It went away before it had its whole answer.
         ClientAborted = "client_aborted" => "went away before they had their whole answer",
         /// We refused it, for it is nothing that is passed on: CONNECT, or an upgrade with a body.
@@ -82,13 +89,16 @@ impl ClientOutcome {
         )
     }
 
-    /// Whether the client was there and did not get a whole answer, by the fault of the legacy or ours.
+    /// Whether the client was there and did not get a whole answer, by the fault of the service that served it or ours.
     pub const fn is_failure(self) -> bool {
         matches!(
             self,
             Self::LegacyUnreachable
                 | Self::LegacyTimeout
                 | Self::LegacyTruncated
+                | Self::CandidateUnreachable
+                | Self::CandidateTimeout
+                | Self::CandidateTruncated
                 | Self::InternalPanic
                 | Self::Shutdown
         )

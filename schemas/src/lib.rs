@@ -45,6 +45,7 @@ pub mod record;
 pub mod recording;
 pub mod report;
 pub mod rerun;
+pub mod rollout;
 pub mod route;
 pub mod sampling;
 pub mod secret;

@@ -45,6 +45,18 @@ pub fn share(text: &str) -> Result<f64, String> {
         })
 }
 
+/// Between 0 and 100, both included.
+pub fn percent(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|percent| (0.0..=100.0).contains(percent) && percent.is_sign_positive())
+        .ok_or_else(|| {
+            format!(
+                "`{text}` is not a percent; write a number between 0 and 100, for example 10 or 0.5"
+            )
+        })
+}
+
 /// `on`, `off`, `true`, `false`.
 pub fn switch(text: &str) -> Result<bool, String> {
     match text {
@@ -78,6 +90,8 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("14d"), Ok(Duration::from_hours(14 * 24)));
         assert_eq!(share("0.5"), Ok(0.5));
+        assert_eq!(percent("0.5"), Ok(0.5));
+        assert_eq!(percent("100"), Ok(100.0));
         assert_eq!(switch("off"), Ok(false));
         assert_eq!(whole("7"), Ok(7));
     }
@@ -93,6 +107,12 @@ mod tests {
         for text in ["NaN", "1.01", "-0.1", "half", "1%", "-0", "-0.0"] {
             assert!(
                 share(text).is_err_and(|error| error.contains(text)),
+                "{text}"
+            );
+        }
+        for text in ["NaN", "101", "100.1", "-1", "-0", "10%", "", "inf"] {
+            assert!(
+                percent(text).is_err_and(|error| error.contains(text)),
                 "{text}"
             );
         }

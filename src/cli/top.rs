@@ -1,9 +1,10 @@
 //! Flags of `top`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+
+use super::port::PortArgs;
 
 /// Flags of `top`.
 #[derive(Debug, Args)]
@@ -15,15 +16,8 @@ Examples:
 
 Exit code: 0; 2 on a wrong command line, or where nothing can be printed.")]
 pub(crate) struct TopArgs {
-    /// The admin port of a mirror, a sink or `parity ui`.
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:9900", value_parser = crate::top::base)]
-    pub(crate) admin: crate::top::Base,
-    /// The file with the token that the port needs.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Certificates to trust for https:// besides those of the system, as PEM.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) port: PortArgs,
     /// The migration; that of the process unless this says otherwise.
     #[arg(long, value_name = "NAME")]
     pub(crate) migration: Option<String>,

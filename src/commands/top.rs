@@ -13,16 +13,11 @@ use crate::top::{Asked, Source, live, once};
 
 /// Runs it.
 pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
-    let token = args.token_file.as_deref().map(token).transpose()?;
-    let source = Source::new(
-        args.admin.clone(),
-        token,
-        args.ca_file.as_deref(),
-        Asked {
-            migration: args.migration.clone(),
-            since: args.since.clone(),
-        },
-    )?;
+    let asked = Asked {
+        migration: args.migration.clone(),
+        since: args.since.clone(),
+    };
+    let source = Source::of(&args.port, asked)?;
     if args.once || !is_screen() {
         terminal::print(&once(&source)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -54,10 +49,4 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
 fn is_screen() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     !dumb && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
-}
-
-fn token(path: &std::path::Path) -> Result<String> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the token in {}", path.display()))?;
-    Ok(text.trim().to_owned())
 }

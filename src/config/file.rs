@@ -406,12 +406,16 @@ fn raw(kind: Kind, item: &Item) -> Result<Raw, &'static str> {
             .ok_or("a list of text in quotes"),
         (Kind::List, _) => Err("a list of text in quotes, such as [\"a\", \"b\"]"),
         (_, Some(Value::String(value))) => text(value.value()),
-        (Kind::Count | Kind::Number | Kind::Size | Kind::Share, Some(Value::Integer(value))) => {
+        (
+            Kind::Count | Kind::Number | Kind::Size | Kind::Share | Kind::Decimal,
+            Some(Value::Integer(value)),
+        ) => text(&value.value().to_string()),
+        (Kind::Share | Kind::Decimal, Some(Value::Float(value))) => {
             text(&value.value().to_string())
         }
-        (Kind::Share, Some(Value::Float(value))) => text(&value.value().to_string()),
         (Kind::Switch, Some(Value::Boolean(value))) => text(&value.value().to_string()),
         (Kind::Count | Kind::Number, _) => Err("a whole number"),
+        (Kind::Decimal, _) => Err("a number"),
         (Kind::Share, _) => Err("a number between 0 and 1"),
         (Kind::Switch, _) => Err("true or false"),
         _ => Err("text in quotes"),

@@ -25,6 +25,7 @@ use super::file::{Raw, Written};
 use super::loops::Ports;
 use super::problem::{MAX_SECRET_BYTES, Origin, Problem, Problems, read_named_file};
 use super::recording::RecordingSettings;
+use super::rollout::RolloutSettings;
 use super::settings::{
     self, Kind, One, Setting, attributes, limits, mirror, recheck, redact, retention, top,
 };
@@ -50,6 +51,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) retention: Retention,
     /// What is recorded of live traffic; `None` if nothing is.
     pub(crate) recording: Option<RecordingSettings>,
+    /// How the share grows that the candidate serves; `None` if it serves nobody.
+    pub(crate) rollout: Option<RolloutSettings>,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
     /// Whether nobody waits for what comes after them, so that they may wait for as long as comparing takes.
@@ -273,6 +276,7 @@ impl Layers {
         let attributes = self.attributes();
         let retention = self.retention();
         let recording = self.recording();
+        let rollout = self.rollout();
         let rules = self.rules(now);
         // Whoever is about to serve has no time yet: an entry that has expired keeps no proxy from starting.
         let known = self.known(Some(now).filter(|now| *now > Timestamp::default()));
@@ -334,6 +338,7 @@ impl Layers {
                 store: store?,
                 retention: retention?,
                 recording,
+                rollout,
                 queue: queue?,
                 may_wait: false,
                 recheck: recheck?,

@@ -27,6 +27,7 @@ impl Layers {
         let forwarding = self.forwarding();
         let limits = self.limits();
         let routes = self.routes();
+        let rollout = self.rollout_policy();
         Some(Policy {
             mode: mode?,
             legacy: legacy?,
@@ -38,6 +39,7 @@ impl Layers {
                 by: by?,
             },
             unsafe_methods: false,
+            rollout,
             forwarding: forwarding?,
             limits: limits?,
             routes,

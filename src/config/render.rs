@@ -89,14 +89,14 @@ fn example(setting: &Setting) -> String {
     let value = setting.default().or(setting.example.map(str::to_owned));
     let value = value.unwrap_or_else(|| {
         let value = match setting.kind {
-            Kind::Count | Kind::Number => "2",
+            Kind::Count | Kind::Number | Kind::Decimal => "2",
             Kind::Path => "path/to/file",
             _ => "…",
         };
         value.to_owned()
     });
     match setting.kind {
-        Kind::Count | Kind::Number | Kind::Share => value,
+        Kind::Count | Kind::Number | Kind::Share | Kind::Decimal => value,
         Kind::Switch => (value == "on").to_string(),
         Kind::List => format!("{:?}", value::list(&value)),
         _ => format!("{value:?}"),
@@ -204,6 +204,7 @@ fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
         (Kind::Count, None) => json!({"type": "integer", "minimum": 1}),
         (Kind::Number, None) => json!({"type": "integer", "minimum": 0}),
         (Kind::Share, None) => json!({"type": "number", "minimum": 0, "maximum": 1}),
+        (Kind::Decimal, None) => json!({"type": "number"}),
         (Kind::Switch, None) => json!({"enum": [true, false, "on", "off"]}),
         (Kind::List, None) => json!({"type": "array", "items": {"type": "string"}}),
         (Kind::Size, None) => json!({"type": ["string", "integer"]}),
@@ -226,7 +227,7 @@ fn property(setting: &Setting) -> Value {
     if let Some(default) = setting.default() {
         property["default"] = match setting.kind {
             Kind::Count | Kind::Number => default.parse::<u64>().map_or(Value::Null, Value::from),
-            Kind::Share => default.parse::<f64>().map_or(Value::Null, Value::from),
+            Kind::Share | Kind::Decimal => default.parse::<f64>().map_or(Value::Null, Value::from),
             Kind::Switch => Value::Bool(default == "on"),
             Kind::List => value::list(&default).into(),
             _ => default.into(),

@@ -1,6 +1,7 @@
 //! Reading the single values of settings. Those that requests have, too, are read by [`parity_schemas::value`]; here is the rest.
 
 pub(crate) mod metrics;
+pub(crate) mod rollout;
 pub(crate) mod services;
 pub(crate) mod stress;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use parity_comparator::redact::PlainText;
 use parity_schemas::value::split_unit;
-pub(crate) use parity_schemas::value::{duration, parsed, share, switch};
+pub(crate) use parity_schemas::value::{duration, parsed, percent, share, switch};
 
 /// A duration that is not zero.
 pub(crate) fn some_time(text: &str) -> Result<Duration, String> {
@@ -59,6 +60,14 @@ pub(crate) fn number(text: &str) -> Result<usize, String> {
 
 /// Most exchanges that may wait: room for all of them is made at the start, about a kilobyte each.
 const MOST_WAITING: usize = 100_000;
+
+/// A number, not an infinite one.
+pub(crate) fn decimal(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| format!("`{text}` is not a number; write for example 10 or 0.5"))
+}
 
 /// How many exchanges may wait.
 pub(crate) fn waiting(text: &str) -> Result<usize, String> {

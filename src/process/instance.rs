@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::server::audit::{self, Auditor};
-use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
+use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RolloutAdmin, RunAgain, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource};
@@ -36,6 +36,7 @@ use crate::process::handover::Inherited;
 use crate::process::signals::{Signal, Signals};
 use crate::recording::Counts;
 use crate::rerun::Rerunner;
+use crate::rollout::{Controller, Steering};
 
 /// A mirror at work.
 pub(crate) struct Instance {
@@ -46,6 +47,8 @@ pub(crate) struct Instance {
     pipeline: Pipeline,
     admin: AdminPort,
     reloads: Reloads,
+    /// Steers the rollout, if there is one; `None` from when the drain begins.
+    steering: Option<Steering>,
     /// How long a drain may take.
     drain: Duration,
     /// When the drain must be over; `None` before it has begun.
@@ -109,6 +112,7 @@ impl Instance {
         register_build_info(&mut registry);
         let reloads = Reloads::register(&mut registry);
 
+        let rollout = Controller::of(settings, mirror.handle(), &mut registry);
         let address = mirror.local_addr();
         let handle = Arc::new(AdminHandle {
             mirror: mirror.handle(),
@@ -122,6 +126,7 @@ impl Instance {
             instance: settings.instance.clone(),
             known: Mutex::new(Arc::clone(&settings.known)),
             rerunner: Arc::new(Rerunner::new(settings)),
+            rollout,
         });
         let site = Site {
             store: settings.store.clone(),
@@ -153,6 +158,7 @@ impl Instance {
                 ended
             })
             .context("cannot start the proxy thread")?;
+        let steering = handle.steer()?;
         Ok(Self {
             address,
             handle,
@@ -161,6 +167,7 @@ impl Instance {
             pipeline,
             admin,
             reloads,
+            steering,
             drain: settings.mirror.policy.limits.drain,
             until: None,
             sockets,
@@ -195,6 +202,9 @@ impl Instance {
         *self.handle.identity() = settings.identity.clone();
         *self.handle.known() = Arc::clone(&settings.known);
         self.handle.rerunner.set(settings);
+        if let Some(rollout) = &self.handle.rollout {
+            rollout.reload(settings);
+        }
         self.admin.set_tls(settings.admin.tls.clone());
         Ok(())
     }
@@ -268,6 +278,10 @@ impl Instance {
         self.until
             .get_or_insert_with(|| Instant::now() + self.drain);
         self.sockets = None;
+        // From now on the state of the rollout is a successor's.
+        if let Some(steering) = self.steering.take() {
+            steering.end();
+        }
         self.handle.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);
     }
@@ -354,9 +368,18 @@ struct AdminHandle {
     known: Mutex<Arc<[KnownEntry]>>,
     /// Runs recorded requests again, by the settings in force.
     rerunner: Arc<Rerunner>,
+    /// What steers the rollout, if there is one.
+    rollout: Option<Arc<Controller>>,
 }
 
 impl AdminHandle {
+    /// Begins to steer the rollout, if there is one.
+    fn steer(self: &Arc<Self>) -> Result<Option<Steering>> {
+        let auditor = Arc::clone(self) as Arc<dyn Auditor>;
+        let rollout = self.rollout.as_ref();
+        rollout.map(|rollout| rollout.start(&auditor)).transpose()
+    }
+
     fn identity(&self) -> MutexGuard<'_, Identity> {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -428,6 +451,11 @@ impl MirrorAdmin for AdminHandle {
         self.mirror.set_shadowing(on);
     }
 
+    fn rollout(&self) -> Option<Arc<dyn RolloutAdmin>> {
+        let rollout = self.rollout.as_ref()?;
+        Some(Arc::clone(rollout) as Arc<dyn RolloutAdmin>)
+    }
+
     fn status(&self) -> Status {
         let store = self.records.health();
         let totals = self.book.totals();
@@ -458,6 +486,7 @@ impl MirrorAdmin for AdminHandle {
             records_dropped: store.dropped_records,
             spool_bytes: store.spool_bytes,
             recording: self.recorded.as_ref().map(|recorded| recorded.status()),
+            rollout: self.rollout.as_ref().map(|rollout| rollout.document()),
             descriptors_low: self.descriptors_low.clone(),
             config_error: self
                 .config_error

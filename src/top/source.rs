@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 use parity_schemas::visible::visible_up_to;
 use serde::de::DeserializeOwned;
 
+use crate::cli::PortArgs;
 use crate::fetching::{Fetching, Missed, Within};
 
 /// Largest answer that is read from a store: a report of ten thousand groups has about half of it.
@@ -22,7 +23,7 @@ const MAX_ERROR_CHARS: usize = 300;
 /// How long a status may take, which is in memory.
 pub(super) const SHORT: Duration = Duration::from_secs(5);
 /// How long a report may take, which is read from a store.
-pub(super) const LONG: Duration = Duration::from_mins(1);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 /// Where an admin port is: a URL without a path.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ pub(crate) struct Asked {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// Nothing answers there.
     Unreachable(String),
     /// It answered that it has none: its status, and its words.
@@ -71,7 +72,8 @@ pub(super) enum Refused {
 }
 
 impl Refused {
-    pub(super) fn told(&self) -> &str {
+    /// In words.
+    pub(crate) fn told(&self) -> &str {
         match self {
             Self::Unreachable(why) | Self::Answered(_, why) | Self::TooLong(why) => why,
         }
@@ -88,22 +90,18 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(
-        base: Base,
-        token: Option<String>,
-        ca_file: Option<&Path>,
-        asked: Asked,
-    ) -> Result<Self> {
+    /// The port that flags name.
+    pub(crate) fn of(args: &PortArgs, asked: Asked) -> Result<Self> {
         let mut headers = HeaderMap::new();
-        if let Some(token) = token {
+        if let Some(token) = args.token_file.as_deref().map(token).transpose()? {
             let mut value = HeaderValue::try_from(format!("Bearer {token}"))
                 .map_err(|_| anyhow!("the token has characters that no header can have"))?;
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
         Ok(Self {
-            client: Fetching::new(ca_file)?,
-            base,
+            client: Fetching::new(args.ca_file.as_deref())?,
+            base: args.admin.clone(),
             headers,
             asked,
         })
@@ -137,7 +135,17 @@ impl Source {
         path: &str,
         limit: Duration,
     ) -> Result<T, Refused> {
-        let body = self.get(path, limit).await?;
+        self.answer(Method::GET, path, limit).await
+    }
+
+    /// The document that answers this method.
+    pub(crate) async fn answer<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        limit: Duration,
+    ) -> Result<T, Refused> {
+        let body = self.ask(method, path, limit).await?;
         serde_json::from_slice(&body).map_err(|error| {
             let name = path.split('?').next().unwrap_or(path);
             Refused::Unreachable(format!(
@@ -146,8 +154,12 @@ impl Source {
         })
     }
 
-    /// The bytes of an answer.
+    /// The bytes of an answer to GET.
     pub(super) async fn get(&self, path: &str, limit: Duration) -> Result<Bytes, Refused> {
+        self.ask(Method::GET, path, limit).await
+    }
+
+    async fn ask(&self, method: Method, path: &str, limit: Duration) -> Result<Bytes, Refused> {
         let unreachable = |why: String| Refused::Unreachable(why);
         let bytes = if limit > SHORT {
             MAX_ANSWER
@@ -157,7 +169,7 @@ impl Source {
         let within = Within { bytes, time: limit };
         let uri = format!("{}{path}", self.base.0).parse();
         let uri = uri.map_err(|error: http::uri::InvalidUri| unreachable(error.to_string()))?;
-        let answer = self.client.get(uri, &self.headers, within).await;
+        let answer = self.client.ask(method, uri, &self.headers, within).await;
         let (status, body) = answer.map_err(|missed| match missed {
             Missed::NoAnswer(cause) => {
                 unreachable(format!("{} does not answer: {cause}", self.base.0))
@@ -184,6 +196,12 @@ impl Source {
             _ => Refused::Answered(status, words),
         })
     }
+}
+
+fn token(path: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the token in {}", path.display()))?;
+    Ok(text.trim().to_owned())
 }
 
 /// What an error says, in one line of bounded length.

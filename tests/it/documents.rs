@@ -13,6 +13,7 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
 use parity_schemas::rerun::RerunDocument;
+use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::stress::StressDocument;
 use parity_schemas::stub::StubDocument;
 use parity_schemas::suggested::Suggestions;
@@ -129,6 +130,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "rerun.v1.json",
         &schemars::schema_for!(RerunDocument).to_value(),
+    );
+    check(
+        "rollout.v1.json",
+        &schemars::schema_for!(RolloutDocument).to_value(),
     );
     check(
         "mismatches.v1.json",

@@ -77,6 +77,7 @@ mod replay_sessions;
 mod replay_stream;
 mod rerun;
 mod restart;
+mod rolling;
 mod rollouts;
 mod scale;
 mod screens;

@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
     fn new(place: &'a Place, services: &[Service; 2]) -> Self {
         place.write(
             "parity.toml",
-            "[[rule]]\nid = \"currency\"\npath = \"/currency\"\naction = \"ignore\"\n",
+            "[rollout]\ncandidate_percent = 0\n[[rule]]\nid = \"currency\"\npath = \"/currency\"\naction = \"ignore\"\n",
         );
         let mirror = place.mirror(&services[0].url(), &services[1].url(), &[]);
         for number in 0..5 {
@@ -79,6 +79,7 @@ impl<'a> Stage<'a> {
         named.insert("fingerprint".to_owned(), group["fingerprint"].clone());
         named.insert("id".to_owned(), group["example_id"].clone());
         named.insert("state".to_owned(), Value::from("off"));
+        named.insert("to".to_owned(), Value::from("0"));
         Self {
             document: document(),
             mirror,

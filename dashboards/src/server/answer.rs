@@ -94,6 +94,13 @@ impl IntoResponse for ErrorAnswer {
     }
 }
 
+/// Something was asked of a mirror.
+pub(super) fn no_mirror() -> ErrorAnswer {
+    ErrorAnswer::missing(
+        "no mirror runs in this process; ask the admin port of the mirror itself".to_owned(),
+    )
+}
+
 /// A document as an answer, with the same characters escaped that the commands escape: people read answers in terminals,
 /// and a document quotes what services answered.
 pub(super) fn document(document: &impl Serialize) -> Response {

@@ -18,10 +18,11 @@ use parity_schemas::lists::{
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::rerun::RerunDocument;
+use parity_schemas::rollout::RolloutDocument;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::{self, ErrorAnswer, find_mismatch, read};
+use super::answer::{self, ErrorAnswer, find_mismatch, no_mirror, read};
 use super::audit;
 use super::history::{self, HistoryAsking};
 use super::lists::{self, decided_and};
@@ -32,6 +33,7 @@ use super::question::{
     MismatchQuestion,
 };
 use super::rerun;
+use super::rollout;
 use super::site::{Process, Site};
 use super::visit::Visited;
 use crate::view::{self, Allowed, SinkStatus, Status};
@@ -209,6 +211,16 @@ pub(super) fn api() -> Api<Arc<Site>> {
             "Stops or starts shadowing",
             set_shadowing,
         )
+        .get::<Nothing, RolloutDocument, _>(
+            "/api/v1/rollout",
+            "Which share of the clients the candidate serves, and why",
+            rollout::document,
+        )
+        .post::<Nothing, RolloutDocument, _>(
+            "/api/v1/rollout/{to}",
+            "Changes that share to a percent from 0 to 100, a step up only if the gate passes; `back` is back to the legacy",
+            rollout::change,
+        )
 }
 
 /// The status of the mirror or the sink.
@@ -274,10 +286,4 @@ pub(super) async fn other_method(method: Method, uri: Uri) -> ErrorAnswer {
         uri.path()
     );
     ErrorAnswer::new(ErrorCode::MethodNotAllowed, message)
-}
-
-fn no_mirror() -> ErrorAnswer {
-    ErrorAnswer::missing(
-        "no mirror runs in this process; ask the admin port of the mirror itself".to_owned(),
-    )
 }

@@ -101,6 +101,8 @@ fn change_at(path: &str) -> Option<(AuditAction, String)> {
     Some(match steps.as_slice() {
         ["shadowing", "off"] => (AuditAction::ShadowingOff, String::new()),
         ["shadowing", "on"] => (AuditAction::ShadowingOn, String::new()),
+        ["rollout", "back"] => (AuditAction::RolloutBack, String::new()),
+        ["rollout", _] => (AuditAction::RolloutSet, String::new()),
         ["gate"] | ["gate", "flagger", _] => (AuditAction::Decision, String::new()),
         ["mismatches", id, "rerun"] => {
             let id = id.parse::<Uuid>().map(|id| id.to_string());
@@ -220,6 +222,8 @@ mod tests {
         for (path, action, subject) in [
             ("/api/v1/shadowing/off", AuditAction::ShadowingOff, ""),
             ("/api/v1/shadowing/on", AuditAction::ShadowingOn, ""),
+            ("/api/v1/rollout/30", AuditAction::RolloutSet, ""),
+            ("/api/v1/rollout/back", AuditAction::RolloutBack, ""),
             ("/api/v1/gate", AuditAction::Decision, ""),
             ("/gate/flagger/confirm", AuditAction::Decision, ""),
             (

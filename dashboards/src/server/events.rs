@@ -130,6 +130,7 @@ fn of_process(site: &Site) -> u64 {
                 &status.descriptors_low,
                 &status.last_failed_client.map(|time| time.to_string()),
                 &status.recording.and_then(|recording| recording.error),
+                &status.rollout.map(|rollout| rollout.told()),
             ]
             .hash(&mut hasher);
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
+use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
@@ -25,6 +26,19 @@ pub trait MirrorAdmin: Send + Sync {
     fn set_shadowing(&self, on: bool);
     /// How the mirror is doing now.
     fn status(&self) -> Status;
+    /// Its rollout; `None` without one.
+    fn rollout(&self) -> Option<Arc<dyn RolloutAdmin>>;
+}
+
+/// What the admin port may ask of a rollout, and change in it.
+pub trait RolloutAdmin: Send + Sync {
+    /// How it stands.
+    fn document(&self) -> RolloutDocument;
+    /// The candidate serves this percent of the clients from now on, 0 to 100. A step up needs the gate, so this may take as
+    /// long as a decision. An error says why it is not done.
+    fn set(&self, percent: f64, who: &str) -> Result<(), String>;
+    /// All clients go back to the legacy, and stay there until somebody sets another percent.
+    fn back(&self, who: &str);
 }
 
 /// Which process the admin port belongs to.

@@ -216,6 +216,15 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
         ));
     }
     lines.push(parted(services));
+    if let Some(rollout) = &status.rollout {
+        let style = match (&rollout.fell_back, &rollout.waits) {
+            (Some(_), _) => BAD,
+            (None, Some(_)) => OPEN,
+            (None, None) => DIM,
+        };
+        let told = format!("rollout: {}", rollout.told());
+        lines.push(Line::from(text(style, sentence(&told))));
+    }
     lines
 }
 

@@ -5,6 +5,8 @@
 //! `parity ui` says the same as the mirror; a mirror adds what only it knows ([`Status`]). The record is about a second
 //! behind, and its tallies are of minutes, so "now" is the running minute and the two before it.
 
+mod rollout;
+
 use parity_schemas::audit::{Audit, AuditAction};
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::history::{History, HistoryBucket};
@@ -225,6 +227,7 @@ impl Now<'_> {
         alerts.extend(self.clients(moment));
         alerts.extend(self.candidate(moment));
         alerts.extend(self.shadowing(moment));
+        alerts.extend(self.rollout());
         alerts.extend(self.traffic(moment));
         alerts
     }

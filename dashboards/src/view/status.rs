@@ -1,6 +1,7 @@
 //! The status of a mirror, and of a sink.
 
 use parity_schemas::clients::Clients;
+use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub struct Status {
     pub spool_bytes: u64,
     /// The recording of live requests; `None` if there is none.
     pub recording: Option<RecordingStatus>,
+    /// Which share of the clients the candidate serves; `None` without a rollout.
+    #[serde(default)]
+    pub rollout: Option<RolloutDocument>,
     /// What this process cannot do because it has few file descriptors; `None` if it has enough.
     pub descriptors_low: Option<String>,
     /// Why the last reload of the configuration was refused; `None` if it succeeded.

@@ -27,13 +27,14 @@ use crate::exchange::pending::{Ask, Pending};
 use crate::exchange::purpose::Purpose;
 use crate::exchange::resources::WorkerResources;
 use crate::exchange::services::Services;
+use crate::exchange::serving::Serving;
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::turns;
-use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault, Shadows};
+use crate::upstream::{NoAnswer, RequestBody, SendError, Sent, Service, ServiceFault, Shadows};
 
 /// A request body type that a shadow can send.
 pub(crate) trait AskBody: RequestBody + From<Copied> {}
@@ -46,21 +47,22 @@ pub(crate) struct Asker<B: AskBody> {
     /// Which headers tell the services about the client and about this proxy.
     forwarding: Forwarding,
     services: BySide<Service<B>>,
+    serving: Serving,
 }
 
 impl<B: AskBody> Asker<B> {
-    /// `is_shadowed` says of each service whether it is asked only by shadows, whose work and connections are limited;
-    /// answers that a client waits for are not.
+    /// The work and the connections of a service that `serving` says is asked only by shadows are limited; answers that a
+    /// client waits for are not.
     pub(crate) fn new(
         resources: &WorkerResources<B>,
         terms: Rc<Terms>,
         forwarding: Forwarding,
         services: &Services,
-        is_shadowed: impl Fn(Side) -> bool,
+        serving: Serving,
     ) -> Rc<Self> {
         let service = |side| {
             let (connector, target) = services.of(side);
-            let shadows = is_shadowed(side).then(|| Shadows {
+            let shadows = serving.is_shadowed(side).then(|| Shadows {
                 turns: Rc::clone(terms.turns()),
                 connections: Arc::clone(terms.admission().connections(side)),
             });
@@ -78,6 +80,7 @@ impl<B: AskBody> Asker<B> {
         Rc::new(Self {
             forwarding,
             services: BySide::new(service),
+            serving,
             terms,
         })
     }
@@ -88,6 +91,11 @@ impl<B: AskBody> Asker<B> {
 
     pub(crate) fn forwarding(&self) -> &Forwarding {
         &self.forwarding
+    }
+
+    /// Whose answers clients get.
+    pub(crate) fn serving(&self) -> &Serving {
+        &self.serving
     }
 
     /// The service of a side.
@@ -195,46 +203,22 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     if side == Side::Candidate {
         judge(terms, pending.purpose(), outcome);
     }
-    attempt.end(terms, outcome);
+    attempt.end(&asker, outcome);
 }
 
 /// Updates the breaker and the counters with the candidate's result.
 fn judge(terms: &Terms, purpose: Purpose, outcome: Result<(), Unanswered>) {
-    let (limits, breaker) = (terms.limits(), terms.admission().breaker());
-    let end = match outcome {
-        Err(Unanswered::ServiceFault(
-            fault @ (ServiceFault::Refused
-            | ServiceFault::TimedOut
-            | ServiceFault::Tls
-            | ServiceFault::Flood),
-        )) => {
-            breaker.failed(limits.breaker_failures, limits.breaker_pause);
-            match fault {
-                ServiceFault::TimedOut => ShadowEnd::Timeout,
-                _ => ShadowEnd::Error,
-            }
-        }
+    let (fault, end) = match outcome {
         // The request was not sent, which is counted when it is settled.
         Err(Unanswered::Ours(Reason::InFlightCap)) => return,
-        Err(Unanswered::ServiceFault(
-            ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated,
-        )) => {
-            breaker.succeeded();
-            ShadowEnd::Error
+        Err(Unanswered::ServiceFault(fault @ ServiceFault::TimedOut)) => {
+            (Some(fault), ShadowEnd::Timeout)
         }
-        Err(Unanswered::Ours(reason)) => {
-            breaker.succeeded();
-            if reason.is_our_drop() {
-                ShadowEnd::Shed
-            } else {
-                ShadowEnd::Sent
-            }
-        }
-        Ok(()) => {
-            breaker.succeeded();
-            ShadowEnd::Sent
-        }
+        Err(Unanswered::ServiceFault(fault)) => (Some(fault), ShadowEnd::Error),
+        Err(Unanswered::Ours(reason)) if reason.is_our_drop() => (None, ShadowEnd::Shed),
+        Err(Unanswered::Ours(_)) | Ok(()) => (None, ShadowEnd::Sent),
     };
+    terms.candidate_did(fault);
     terms.meters().shadow(purpose, end);
 }
 
@@ -311,8 +295,10 @@ impl Attempt {
         Ok(())
     }
 
-    fn end(self, terms: &Terms, outcome: Result<(), Unanswered>) {
+    fn end<B: AskBody>(self, asker: &Asker<B>, outcome: Result<(), Unanswered>) {
+        let terms = &*asker.terms;
         let begun = self.capturing.is_some();
+        self.count(asker, outcome);
         let outcome = outcome.map_err(|why| match why {
             Unanswered::ServiceFault(fault) => self.side.reason(fault, begun),
             Unanswered::Ours(reason) => reason,
@@ -333,6 +319,24 @@ impl Attempt {
     }
 }
 
+impl Attempt {
+    /// What the legacy does as the shadow of a candidate that serves is what the candidate is measured by.
+    fn count<B: AskBody>(&self, asker: &Asker<B>, outcome: Result<(), Unanswered>) {
+        if !asker.serving.is_by_candidate() {
+            return;
+        }
+        match (outcome, &self.capturing) {
+            (Ok(()), Some((capturing, ended))) if capturing.keeps_body() => {
+                let elapsed = ended.saturating_duration_since(capturing.sent());
+                let status = capturing.status();
+                asker.serving.answered(self.side, status, elapsed);
+            }
+            (Err(Unanswered::ServiceFault(_)), _) => asker.serving.failed(self.side),
+            _ => {}
+        }
+    }
+}
+
 async fn send<B: AskBody>(
     asker: &Asker<B>,
     pending: &Pending,
@@ -348,7 +352,7 @@ async fn send<B: AskBody>(
         request
     };
     let sent = asker.service(side).send(make, body, replayable, grpc).await;
-    sent.map_err(|error| {
+    sent.map_err(|NoAnswer { error, .. }| {
         if let SendError::Connect(error) = &error {
             tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
         }

@@ -157,6 +157,11 @@ impl Capturing {
         self.ask.fail(reason);
     }
 
+    /// The status of the answer.
+    pub(super) fn status(&self) -> u16 {
+        self.status
+    }
+
     /// When the request was handed to the connection.
     pub(crate) fn sent(&self) -> Instant {
         self.sent

@@ -16,6 +16,7 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
+use crate::exchange::side::Side;
 
 /// What the two ends share. Each has one reference, so the count tells whether the other one is gone.
 #[derive(Default)]
@@ -141,6 +142,11 @@ impl Intake {
         }
     }
 
+    /// The ask that waits, if nothing of the body has come yet; it is for the caller to end it.
+    pub(crate) fn take_ask(&mut self) -> Option<Ask> {
+        self.ask.take()
+    }
+
     fn wake(&self) {
         if let Some(waiting) = self.handover.waiting.take() {
             waiting.wake();
@@ -154,6 +160,11 @@ impl Drop for Intake {
         if let Some(ask) = self.ask.take() {
             let terms = ask.pending().terms();
             let reason = match terms.drop_reason() {
+                // Behind the candidate, what became of the candidate is the better reason, if it failed.
+                lost if lost == terms.lost() && ask.side() == Side::Legacy => {
+                    ask.abandon_for(Reason::LegacyEarly);
+                    return self.wake();
+                }
                 lost if lost == terms.lost() => Reason::LegacyEarly,
                 ours => ours,
             };

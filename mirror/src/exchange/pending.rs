@@ -57,6 +57,8 @@ pub(crate) struct Pending {
     own: Option<Box<Own>>,
     ticket: Cell<Option<Ticket>>,
     reason: Cell<Option<Reason>>,
+    /// The reason if nothing else turns out to be one.
+    at_least: Cell<Option<Reason>>,
 }
 
 impl Pending {
@@ -118,6 +120,7 @@ impl Pending {
             own,
             ticket: Cell::new(Some(ticket)),
             reason: Cell::new(None),
+            at_least: Cell::new(None),
             terms,
         })
     }
@@ -310,7 +313,7 @@ impl Pending {
             _ => {}
         }
         // An ask without a capture has a reason, or relies on one that was recorded before.
-        let reason = self.reason.get();
+        let reason = self.reason.get().or(self.at_least.get());
         let reason = reason.unwrap_or_else(|| self.terms.drop_reason());
         self.reason.set(Some(reason));
         // Tasks may still hold this request, but none needs the copy of its body.
@@ -394,6 +397,12 @@ impl Ask {
     pub(crate) fn fail(mut self, reason: Reason) {
         self.open = false;
         self.pending.end(self.side, Some(reason));
+    }
+
+    /// Ends without a capture, for this reason unless the other ask has one.
+    pub(super) fn abandon_for(self, reason: Reason) {
+        self.pending.at_least.set(Some(reason));
+        self.abandon();
     }
 
     /// Ends with neither: a reason is already recorded.

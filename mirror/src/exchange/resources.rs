@@ -11,6 +11,7 @@ use crate::counters::OfWorker;
 use crate::descriptors::{ConnectionLimits, Descriptors};
 use crate::exchange::admission::Admission;
 use crate::exchange::meters::Meters;
+use crate::exchange::rollout::RolloutState;
 use crate::exchange::side::BySide;
 use crate::exchange::terms::ExchangeResources;
 use crate::limits::Limits;
@@ -20,6 +21,7 @@ use crate::upstream::{Lookups, OwnConnections, RequestBody, WorkerConnections};
 pub(crate) struct ProcessResources {
     admission: Arc<Admission>,
     own: Arc<OwnConnections>,
+    rollout: Arc<RolloutState>,
     shadow_connections: Arc<Descriptors>,
     /// Idle connections that each thread keeps to each service.
     idle: usize,
@@ -31,6 +33,7 @@ impl ProcessResources {
         Self {
             admission: Arc::new(Admission::new(shadowing, limits.shadow_bytes)),
             own: Arc::default(),
+            rollout: Arc::new(RolloutState::new()),
             shadow_connections: Descriptors::new(connections.candidate),
             idle: connections.idle,
         }
@@ -39,6 +42,11 @@ impl ProcessResources {
     /// The current use of the limits on shadows.
     pub(crate) fn admission(&self) -> &Arc<Admission> {
         &self.admission
+    }
+
+    /// The share that the candidate serves, and what was seen of it.
+    pub(crate) fn rollout(&self) -> &Arc<RolloutState> {
+        &self.rollout
     }
 
     /// The registry of our own connections to services.
@@ -63,6 +71,7 @@ impl<B: RequestBody> WorkerResources<B> {
             exchange: ExchangeResources {
                 admission: Arc::clone(&process.admission),
                 meters,
+                rollout: Arc::clone(&process.rollout),
                 tasks: Rc::default(),
                 turns: Rc::default(),
                 lost,

@@ -87,15 +87,20 @@ impl Sampler {
 }
 
 /// A request is sampled if the upper half of its point is below this.
-fn threshold(share: f64) -> u64 {
+pub(super) fn threshold(share: f64) -> u64 {
     const HALF: f64 = 4_294_967_296.0;
     (share.clamp(0.0, 1.0) * HALF) as u64
 }
 
 /// FNV-1a, finished by the mixer of `MurmurHash3`: evenly distributed, and the same in every version, which the
 /// standard library's hash is not.
-fn spread(key: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+pub(super) fn spread(key: &[u8]) -> u64 {
+    spread_from(0xcbf2_9ce4_8422_2325, key)
+}
+
+/// The same from another start, which makes it another hash.
+pub(super) fn spread_from(start: u64, key: &[u8]) -> u64 {
+    let mut hash = start;
     for byte in key {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
@@ -106,7 +111,8 @@ fn spread(key: &[u8]) -> u64 {
     hash ^ (hash >> 33)
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
+/// The value of a cookie.
+pub(super) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     headers
         .get_all(COOKIE)
         .iter()

@@ -12,9 +12,9 @@ use crate::upstream::ServiceFault;
 /// One of the two services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The one whose answers clients get.
+    /// The one whose answers clients get, unless there is a rollout.
     Legacy,
-    /// The one whose answers nobody gets.
+    /// The one whose answers nobody gets, unless there is a rollout.
     Candidate,
 }
 

@@ -16,10 +16,12 @@ use crate::counters::OfWorker;
 use crate::exchange::admission::Admission;
 use crate::exchange::meters::Meters;
 use crate::exchange::observer::Observer;
+use crate::exchange::rollout::RolloutState;
 use crate::exchange::sampling::{Sampler, Sampling};
 use crate::limits::Limits;
 use crate::tasks::Tasks;
 use crate::turns::Turns;
+use crate::upstream::ServiceFault;
 
 /// What exchanges use of a worker; it outlives generations.
 #[derive(Clone)]
@@ -27,6 +29,8 @@ pub(crate) struct ExchangeResources {
     /// The current use of the process-wide limits.
     pub(crate) admission: Arc<Admission>,
     pub(crate) meters: OfWorker<Meters>,
+    /// Of the process, too.
+    pub(crate) rollout: Arc<RolloutState>,
     pub(crate) tasks: Rc<Tasks>,
     /// Schedules shadows in slices, so that clients go first.
     pub(crate) turns: Rc<Turns>,
@@ -92,6 +96,23 @@ impl Terms {
     /// Whether the candidate is known to fail.
     pub(crate) fn is_breaker_open(&self) -> bool {
         self.admission().breaker().is_open()
+    }
+
+    /// The candidate answered, or failed in this way. It opens the breaker by what means that it cannot be reached or does not
+    /// answer at all.
+    pub(crate) fn candidate_did(&self, fault: Option<ServiceFault>) {
+        let breaker = self.admission().breaker();
+        match fault {
+            Some(
+                ServiceFault::Refused
+                | ServiceFault::TimedOut
+                | ServiceFault::Tls
+                | ServiceFault::Flood,
+            ) => breaker.failed(self.limits.breaker_failures, self.limits.breaker_pause),
+            None | Some(ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated) => {
+                breaker.succeeded();
+            }
+        }
     }
 
     pub(super) fn sampler(&self) -> &Sampler {

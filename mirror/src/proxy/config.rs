@@ -11,7 +11,7 @@ use std::sync::Arc;
 use parity_schemas::route::RouteRule;
 
 use crate::descriptors::{self, ConnectionLimits};
-use crate::exchange::Sampling;
+use crate::exchange::{Rollout, Sampling};
 use crate::forwarding::Forwarding;
 use crate::limits::Limits;
 use crate::upstream::Target;
@@ -45,9 +45,9 @@ impl Config {
 pub struct Policy {
     /// Whether clients get the legacy's answers.
     pub mode: Mode,
-    /// The service whose answers clients get.
+    /// The service whose answers clients get; all of them, unless there is a rollout.
     pub legacy: Target,
-    /// The service whose answers nobody gets.
+    /// The service whose answers nobody gets, unless there is a rollout.
     pub candidate: Target,
     /// PEM file with certificate authorities that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
@@ -57,6 +57,9 @@ pub struct Policy {
     pub sampling: Sampling,
     /// Whether requests with other methods than GET, HEAD and OPTIONS are shadowed where no route says so.
     pub unsafe_methods: bool,
+    /// How clients are chosen that the candidate serves; `None` if it serves nobody. How many are in is set by
+    /// [`MirrorHandle::set_rollout`](crate::MirrorHandle::set_rollout), and is nobody at the start.
+    pub rollout: Option<Rollout>,
     /// Which headers tell the services about the client and about this proxy.
     pub forwarding: Forwarding,
     /// The limits that the operator sets.
@@ -76,6 +79,7 @@ impl Policy {
             tls: None,
             sampling: Sampling::default(),
             unsafe_methods: false,
+            rollout: None,
             forwarding: Forwarding::default(),
             limits: Limits::default(),
             routes: Arc::new([]),

@@ -1,14 +1,16 @@
-//! Serves one client request, from its parsed head to the legacy's answer. It waits only for the legacy.
+//! Serves one client request, from its parsed head to its answer. It waits only for the legacy; for the candidate, too, where
+//! a rollout says that the candidate serves the client.
 //!
 //! This module decides what happens to each request: refused, tapped, tunnelled, forwarded only, or forwarded and
 //! compared. Each of these has its own module.
 
 mod passed;
+mod rolled;
 
 use std::rc::Rc;
 use std::time::Instant;
 
-use http::{Method, Request, Response, StatusCode, Version, request};
+use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
@@ -16,7 +18,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, BodyAhead, Pending, RequestHead, Ticket};
+use crate::exchange::{self, Ask, Asker, BodyAhead, Pending, RequestHead, Side, Ticket};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
@@ -24,8 +26,9 @@ use crate::proxy::client::{Busy, Client};
 use crate::proxy::config::Mode;
 use crate::proxy::generation::Generation;
 use crate::proxy::host;
-use crate::proxy::legacy::{self, NoAnswer, Subject};
+use crate::proxy::outbound::Outbound;
 use crate::proxy::own_answers;
+use crate::proxy::serving::{self, NoAnswer, Subject};
 use crate::proxy::tap::{self, Mirrored};
 use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
@@ -158,27 +161,64 @@ async fn answer_to(
         return Ok(answer);
     }
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
-    let (subject, candidate) = if let Some(reason) = refusal {
-        ticket.not_compared(reason);
-        (Subject::Alone(Box::new(head)), None)
-    } else {
-        let (legacy, candidate) = Pending::for_both(ticket, head, time);
-        (Subject::Shadowed(legacy), Some(candidate))
-    };
-
-    let (worker, asker) = (client.worker(), generation.asker());
-    let body = (upload.as_ref(), tape.as_ref());
-    let sent = legacy::send(worker, asker, &subject, body, candidate, started).await;
+    let rolling = generation.rolling();
+    let counts = rolling.is_some_and(|rolling| rolling.takes(&head, refusal, upload.is_some()));
+    let rolling = rolling.filter(|rolling| counts && rolling.is_in(&head));
+    let serves = rolling.map_or(Side::Legacy, |_| Side::Candidate);
+    let (subject, mut shadow) = asks(ticket, head, (time, refusal), serves);
     let open = OpenRequest {
         subject,
         client_ticket,
         upload,
         tape,
         busy,
+        counts,
     };
-    match sent {
+    if let Some(rolling) = rolling {
+        // Apart, so that its state takes no space in the task of a client where there is no rollout.
+        let served = rolled::serve(client, &generation, rolling, open, shadow, started);
+        return Box::pin(served).await;
+    }
+    by_legacy(client, generation.asker(), open, &mut shadow, started).await
+}
+
+/// What the client waits for, and the shadow of the other service unless there is none for a reason.
+fn asks(
+    ticket: Ticket,
+    head: RequestHead,
+    (time, refusal): (Timestamp, Option<Reason>),
+    serves: Side,
+) -> (Subject, Option<Ask>) {
+    if let Some(reason) = refusal {
+        ticket.not_compared(reason);
+        return (Subject::Alone(Box::new(head)), None);
+    }
+    let (legacy, candidate) = Pending::for_both(ticket, head, time);
+    let (served, shadow) = match serves {
+        Side::Legacy => (legacy, candidate),
+        Side::Candidate => (candidate, legacy),
+    };
+    (Subject::Shadowed(served), Some(shadow))
+}
+
+/// The legacy's answer, or our own if there is none.
+async fn by_legacy(
+    client: &Client,
+    asker: &Rc<Asker<Outbound>>,
+    open: OpenRequest,
+    candidate: &mut Option<Ask>,
+    started: Instant,
+) -> Result<Response<Answer>, ClientGone> {
+    let body = (open.upload.as_ref(), open.tape.as_ref());
+    let worker = client.worker();
+    match serving::send(worker, asker, &open.subject, body, candidate, started).await {
         Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
-        Err(why) => without_legacy(client, version, open, &why).await,
+        Err(failed) => {
+            if open.counts && !matches!(failed.why, NoAnswer::ClientGone) {
+                asker.serving().failed(Side::Legacy);
+            }
+            without_answer(client, open, &failed.why).await
+        }
     }
 }
 
@@ -209,7 +249,7 @@ fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) 
     }
 }
 
-/// A request that was sent to the legacy, and its unfinished parts.
+/// A request that is sent to the service that serves it, and its unfinished parts.
 struct OpenRequest {
     subject: Subject,
     client_ticket: ClientTicket,
@@ -217,12 +257,13 @@ struct OpenRequest {
     upload: Option<Rc<Upload>>,
     tape: Option<Rc<Tape>>,
     busy: Busy,
+    /// Whether it counts in a rollout.
+    counts: bool,
 }
 
-/// Our own answer if the legacy gave none.
-async fn without_legacy(
+/// Our own answer if no service gave one.
+async fn without_answer(
     client: &Client,
-    version: Version,
     open: OpenRequest,
     why: &NoAnswer,
 ) -> Result<Response<Answer>, ClientGone> {
@@ -232,7 +273,9 @@ async fn without_legacy(
         upload,
         busy,
         tape: _,
+        counts: _,
     } = open;
+    let version = subject.with_head(|head| head.version);
     if let Subject::Shadowed(ask) = subject {
         ask.fail(why.reason());
     }

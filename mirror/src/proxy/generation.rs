@@ -9,18 +9,23 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use http::Method;
 use parity_schemas::route::{Route, RouteResolver};
+use parity_schemas::verdict::Reason;
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{Asker, Observer, Recorder, Services, Side, Terms, WorkerResources};
+use crate::exchange::{
+    Asker, Observer, Recorder, RequestHead, Rollout, RolloutState, Services, Serving, Side, Terms,
+    WorkerResources,
+};
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls::PROTOCOLS;
 use crate::recheck::{RecheckPolicy, RecheckReceiver, Rechecker};
-use crate::upstream::TlsError;
+use crate::upstream::{ServiceFault, TlsError};
 
 /// Creates the observer of a worker, on the worker's thread, from the worker's number.
 pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;
@@ -94,6 +99,7 @@ pub(crate) struct Generation {
     routes: RefCell<RouteResolver>,
     tls: Option<TlsAcceptor>,
     recorder: Option<Rc<dyn Recorder>>,
+    rolling: Option<Rolling>,
 }
 
 impl Generation {
@@ -110,16 +116,23 @@ impl Generation {
             policy.sampling.clone(),
             observer,
         );
-        // In a tap no client waits for the legacy.
-        let is_shadowed = |side| side == Side::Candidate || policy.mode == Mode::Tap;
+        let rollout = policy.rollout.as_ref();
+        let state = || rollout.map(|_| Arc::clone(&resources.exchange().rollout));
+        let asker = |serving| {
+            let (terms, forwarding) = (Rc::clone(&terms), policy.forwarding.clone());
+            Asker::new(resources, terms, forwarding, &loaded.services, serving)
+        };
         Self {
-            asker: Asker::new(
-                resources,
-                terms,
-                policy.forwarding.clone(),
-                &loaded.services,
-                is_shadowed,
-            ),
+            asker: asker(match policy.mode {
+                Mode::Proxy => Serving::by(Side::Legacy, state()),
+                Mode::Tap => Serving::NOBODY,
+            }),
+            rolling: rollout.map(|rollout| Rolling {
+                seed: rollout.seed(),
+                rollout: rollout.clone(),
+                state: Arc::clone(&resources.exchange().rollout),
+                asker: asker(Serving::by(Side::Candidate, state())),
+            }),
             mode: policy.mode,
             routes: RefCell::new(
                 RouteResolver::new(Arc::clone(&policy.routes))
@@ -153,6 +166,11 @@ impl Generation {
         self.routes.borrow_mut().resolve(method, path)
     }
 
+    /// The rollout, if there is one.
+    pub(crate) fn rolling(&self) -> Option<&Rolling> {
+        self.rolling.as_ref()
+    }
+
     /// Who takes requests for a recording.
     pub(crate) fn recorder(&self) -> Option<&Rc<dyn Recorder>> {
         self.recorder.as_ref()
@@ -161,5 +179,61 @@ impl Generation {
     /// The TLS configuration for clients, if they connect with TLS.
     pub(crate) fn tls(&self) -> Option<&TlsAcceptor> {
         self.tls.as_ref()
+    }
+}
+
+/// A rollout on one worker: who is in it, and what sends their requests.
+pub(crate) struct Rolling {
+    rollout: Rollout,
+    seed: u64,
+    state: Arc<RolloutState>,
+    /// Sends requests to the candidate for clients, and to the legacy as shadows.
+    asker: Rc<Asker<Outbound>>,
+}
+
+impl Rolling {
+    /// Whether the candidate may serve such a request.
+    pub(crate) fn takes(
+        &self,
+        head: &RequestHead,
+        refusal: Option<Reason>,
+        has_body: bool,
+    ) -> bool {
+        self.rollout.takes(&head.method, refusal, has_body)
+    }
+
+    /// Whether the client that sent it is served by the candidate.
+    pub(crate) fn is_in(&self, head: &RequestHead) -> bool {
+        if !self.state.is_any_in() {
+            return false;
+        }
+        if self.asker.terms().is_breaker_open() {
+            self.state.is_down();
+            return false;
+        }
+        let point = self.rollout.point(self.seed, head);
+        point.is_some_and(|point| self.state.is_in(point))
+    }
+
+    pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {
+        &self.asker
+    }
+
+    pub(crate) fn head_timeout(&self) -> Duration {
+        self.rollout.head_timeout
+    }
+
+    /// The head of the candidate's answer has arrived, or it failed in this way.
+    pub(crate) fn candidate_did(&self, fault: Option<ServiceFault>) {
+        self.asker.terms().candidate_did(fault);
+        self.state.candidate_began(fault.is_none());
+        if fault.is_some() {
+            self.state.failed(Side::Candidate);
+        }
+    }
+
+    /// The legacy answers in the candidate's place.
+    pub(crate) fn repaired(&self) {
+        self.state.repaired();
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::exchange::Observer;
+use crate::exchange::{Observer, RolloutSeen};
 use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
 use crate::proxy::process::ProcessState;
 use crate::recheck::RecheckReceiver;
@@ -129,6 +129,22 @@ impl MirrorHandle {
     /// Whether new requests are shadowed.
     pub fn shadowing(&self) -> bool {
         self.process.admission().shadowing()
+    }
+
+    /// The candidate serves this percent of the clients from now on, 0 to 100, if the policy has a rollout. Requests under way
+    /// end as they began.
+    pub fn set_rollout(&self, percent: f64) {
+        self.process.exchange().rollout().set(percent);
+    }
+
+    /// Whether the candidate was found down since the last call, so that nobody is served by it any more.
+    pub fn take_candidate_down(&self) -> bool {
+        self.process.exchange().rollout().take_down()
+    }
+
+    /// What was seen of both services in the rollout.
+    pub fn rollout_seen(&self) -> RolloutSeen {
+        self.process.exchange().rollout().seen()
     }
 
     /// Shadows that wait for the candidate now.

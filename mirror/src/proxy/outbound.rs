@@ -1,7 +1,7 @@
 //! The bodies of requests that are sent to a service.
 //!
-//! The client's body is streamed to the legacy frame by frame and never buffered. An [`Intake`] copies it for the
-//! candidate and the comparison. A body starts no task: the intake signals that the body is complete.
+//! The client's body is streamed to the service that serves frame by frame and never buffered. An [`Intake`] copies it
+//! for the shadow and the comparison. A body starts no task: the intake signals that the body is complete.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Copied, Intake};
+use crate::exchange::{Ask, Copied, Intake};
 use crate::headers;
 use crate::proxy::tape::Tape;
 use crate::proxy::upload::{BodyError, Upload};
@@ -26,6 +26,16 @@ pub(crate) enum Outbound {
     Live(Tee),
     /// The copy of a complete body.
     Copy(Box<Copied>),
+}
+
+impl Outbound {
+    /// The ask that waits for this body, of which nothing was read.
+    pub(crate) fn into_shadow(self) -> Option<Ask> {
+        match self {
+            Self::Live(mut tee) => tee.copy.as_mut()?.take_ask(),
+            Self::Empty | Self::Copy(_) => None,
+        }
+    }
 }
 
 impl From<Copied> for Outbound {

@@ -18,6 +18,11 @@ pub(crate) const LEGACY_TIMEOUT: &str = "parity: the connection to the legacy se
 pub(crate) const LEGACY_WRONG: &str =
     "parity: the legacy service answered something that cannot be passed on as HTTP\n";
 pub(crate) const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";
+pub(crate) const CANDIDATE_TIMEOUT: &str =
+    "parity: the candidate, which serves this client, did not answer in time\n";
+pub(crate) const CANDIDATE_WRONG: &str = "parity: the candidate, which serves this client, answered something that cannot be passed on as HTTP\n";
+pub(crate) const CANDIDATE_DOWN: &str =
+    "parity: the candidate, which serves this client, did not answer\n";
 
 pub(crate) fn for_host(fault: HostFault) -> &'static str {
     match fault {

@@ -1,4 +1,4 @@
-//! Turns the legacy's answer into the client's: the head without hop-by-hop headers, the body as a [`Relay`].
+//! Turns the answer of the service that serves into the client's: the head without hop-by-hop headers, the body as a [`Relay`].
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -30,6 +30,8 @@ pub(crate) struct Passed {
     /// Whether the `Content-Length` of a 304 must be preserved, which hyper would drop.
     pub(crate) keeps_length: bool,
     pub(crate) busy: Busy,
+    /// Whether it counts in a rollout.
+    pub(crate) counts: bool,
 }
 
 /// Forwards an answer whose head has arrived.
@@ -54,6 +56,7 @@ pub(crate) fn relay(
         is_head,
         keeps_length,
         busy,
+        counts,
     } = passed;
     // An HTTP/2 service may end an answer without a body with an empty frame after the head, which hyper does not wait
     // for.
@@ -65,6 +68,7 @@ pub(crate) fn relay(
         status: parts.status.as_u16(),
         sent,
         head_at,
+        counts,
     };
     let mut relay = Relay::new(asker, incoming, driven, (capturing, tape), answered);
     let content = if bodiless {

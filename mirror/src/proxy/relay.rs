@@ -1,7 +1,7 @@
-//! Streams the legacy's body to the client, and then releases the legacy's connection.
+//! Streams the body of the service that serves to the client, and then releases the service's connection.
 //!
-//! It also measures how long the legacy took: until its last byte, minus the time in which the client was not ready for
-//! more data. Otherwise a slow client would make the legacy look slow.
+//! It also measures how long the service took: until its last byte, minus the time in which the client was not ready for
+//! more data. Otherwise a slow client would make the service look slow.
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::Upload;
 use crate::upstream::{AnswerBody, Connected, Link, ServiceFault};
 
-/// Who moves the bytes of the legacy's connection while the answer is read.
+/// Who moves the bytes of the service's connection while the answer is read.
 pub(crate) enum Driven {
     /// The reader of the answer itself.
     ByReader(Link<Outbound>),
@@ -72,8 +72,8 @@ impl LinkTask {
                 }
             };
             if reusable {
-                let legacy = owner.service(Side::Legacy);
-                legacy.put(Link::Own(link), Instant::now());
+                let service = owner.service(owner.serving().side());
+                service.put(Link::Own(link), Instant::now());
             } else {
                 drop(link);
             }
@@ -103,13 +103,15 @@ impl Drop for LinkTask {
 pub(crate) struct Answered {
     pub(crate) client_ticket: ClientTicket,
     pub(crate) status: u16,
-    /// When the request was handed to the connection, plus the time that the legacy waited for the client's body.
+    /// When the request was handed to the connection, plus the time that the service waited for the client's body.
     pub(crate) sent: Instant,
     /// When the head of the answer arrived.
     pub(crate) head_at: Instant,
+    /// Whether it counts in a rollout.
+    pub(crate) counts: bool,
 }
 
-/// The rest of the legacy's answer after its head.
+/// The rest of an answer after its head.
 pub(crate) struct Relay {
     incoming: AnswerBody,
     driven: Driven,
@@ -119,8 +121,9 @@ pub(crate) struct Relay {
     /// The client's ticket, until the answer is over; and the status that the client got.
     client_ticket: Option<ClientTicket>,
     status: u16,
+    counts: bool,
     sent: Instant,
-    /// Since when the client has not been ready for more; `None` while waiting for the legacy.
+    /// Since when the client has not been ready for more; `None` while waiting for the service.
     client_since: Option<Instant>,
     /// Total time in which the client was not ready for more.
     client_took: Duration,
@@ -141,6 +144,7 @@ impl Relay {
             status,
             sent,
             head_at,
+            counts,
         } = answered;
         Self {
             incoming,
@@ -150,6 +154,7 @@ impl Relay {
             asker: Rc::clone(asker),
             client_ticket: Some(client_ticket),
             status,
+            counts,
             sent,
             client_since: Some(head_at),
             client_took: Duration::ZERO,
@@ -207,12 +212,19 @@ impl Relay {
                 Poll::Ready(None)
             }
             Some(Err(error)) => {
+                let side = self.asker.serving().side();
                 if let Some(capturing) = self.capturing.take() {
                     let fault = ServiceFault::within_body(&error);
-                    capturing.fail(Side::Legacy.reason(fault, true));
+                    capturing.fail(side.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
-                    client.end(ClientOutcome::LegacyTruncated);
+                    if self.counts {
+                        self.asker.serving().failed(side);
+                    }
+                    client.end(match side {
+                        Side::Legacy => ClientOutcome::LegacyTruncated,
+                        Side::Candidate => ClientOutcome::CandidateTruncated,
+                    });
                 }
                 self.driven = Driven::Separately;
                 // Delayed, so that the client gets all bytes before the error: hyper flushes them before the next poll.
@@ -236,8 +248,9 @@ impl Relay {
     /// The answer is over: releases the connection and completes the capture.
     pub(crate) fn finish(&mut self) {
         let now = Instant::now();
+        let side = self.asker.serving().side();
         match std::mem::replace(&mut self.driven, Driven::Separately) {
-            Driven::ByReader(link) => self.asker.service(Side::Legacy).put(link, now),
+            Driven::ByReader(link) => self.asker.service(side).put(link, now),
             Driven::ByTask(task) => task.finish(),
             Driven::Separately => {}
         }
@@ -251,7 +264,10 @@ impl Relay {
             .saturating_duration_since(self.sent)
             .saturating_sub(self.client_took);
         let meters = self.asker.terms().meters();
-        meters.answered(Purpose::Traffic, Side::Legacy, elapsed);
+        meters.answered(Purpose::Traffic, side, elapsed);
+        if self.counts {
+            self.asker.serving().answered(side, self.status, elapsed);
+        }
         if let Some(capturing) = self.capturing.take() {
             capturing.complete(elapsed);
         }

@@ -21,11 +21,11 @@ use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::{Busy, Client};
-use crate::proxy::legacy;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::own_answers;
 use crate::proxy::passing::{Passed, relay};
 use crate::proxy::relay::Driven;
+use crate::proxy::serving;
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::{AnswerBody, SendError};
 
@@ -43,7 +43,7 @@ pub(crate) async fn open(
     let mut response = match ask(client, asker, head).await {
         Ok(response) => response,
         Err(error) => {
-            let (status, words, outcome) = legacy::legacy_failed(worker, &error);
+            let (status, words, outcome) = serving::legacy_failed(worker, &error);
             client_ticket.answered(status);
             client_ticket.end(outcome);
             return own_answers::text(status, words, busy);
@@ -67,6 +67,7 @@ pub(crate) async fn open(
             is_head: head.method == Method::HEAD,
             keeps_length: head.method != Method::HEAD,
             busy,
+            counts: false,
         };
         return relay(asker, response, passed);
     }

@@ -100,6 +100,23 @@ impl SendError {
     }
 }
 
+/// Why a request got no answer, and what is left of it.
+pub(crate) struct NoAnswer<B> {
+    pub(crate) error: SendError,
+    /// The body, if it is known that the service got nothing of the request, not even its head.
+    pub(crate) unsent: Option<B>,
+}
+
+impl<B> NoAnswer<B> {
+    /// The service may have got the request.
+    fn after(error: SendError) -> Self {
+        Self {
+            error,
+            unsent: None,
+        }
+    }
+}
+
 impl<B: RequestBody> Service<B> {
     /// With `shadows` the service is asked by shadows; without, by clients that wait.
     pub(crate) fn new(
@@ -143,7 +160,8 @@ impl<B: RequestBody> Service<B> {
         mut body: B,
         replayable: bool,
         grpc: bool,
-    ) -> Result<Sent<B>, SendError> {
+    ) -> Result<Sent<B>, NoAnswer<B>> {
+        let mut may_have_it = false;
         let scheme = self.connector.scheme();
         let offer = self.offer(grpc);
         if let Some((mut link, at)) = self.there(offer).await {
@@ -151,20 +169,37 @@ impl<B: RequestBody> Service<B> {
                 Ok(response) => return Ok(Sent::now(response, link, at)),
                 Err(mut failed) => match failed.take_message() {
                     Some(unsent) => body = unsent.into_body(),
-                    None if link.is_flooded() => return Err(SendError::Flood),
+                    None if link.is_flooded() => return Err(NoAnswer::after(SendError::Flood)),
                     None if replayable && fault::may_be_stale(failed.error()) => {
+                        may_have_it = true;
                         body = B::default();
                     }
-                    None => return Err(SendError::Broken(failed.into_error())),
+                    None => {
+                        return Err(NoAnswer::after(SendError::Broken(failed.into_error())));
+                    }
                 },
             }
         }
-        let mut link = self.open(offer).await?;
+        let mut link = match self.open(offer).await {
+            Ok(link) => link,
+            Err(error) => {
+                return Err(NoAnswer {
+                    error,
+                    unsent: (!may_have_it).then_some(body),
+                });
+            }
+        };
         let at = Instant::now();
         match link.send(make(body, link.wire(), scheme)).await {
             Ok(response) => Ok(Sent::now(response, link, at)),
-            Err(_) if link.is_flooded() => Err(SendError::Flood),
-            Err(failed) => Err(SendError::Broken(failed.into_error())),
+            Err(_) if link.is_flooded() => Err(NoAnswer::after(SendError::Flood)),
+            Err(mut failed) => {
+                let unsent = failed.take_message().filter(|_| !may_have_it);
+                Err(NoAnswer {
+                    unsent: unsent.map(Request::into_body),
+                    error: SendError::Broken(failed.into_error()),
+                })
+            }
         }
     }
 

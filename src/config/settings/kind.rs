@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Number,
     /// A number between 0 and 1.
     Share,
+    /// A number.
+    Decimal,
     /// `on` or `off` (`true` or `false` in the file).
     Switch,
     /// A list of text; comma-separated in the environment.
@@ -43,6 +45,7 @@ impl Kind {
             Self::Count => value::count(text).map(drop),
             Self::Number => value::number(text).map(drop),
             Self::Share => value::share(text).map(drop),
+            Self::Decimal => value::decimal(text).map(drop),
             Self::Switch => value::switch(text).map(drop),
             Self::Text | Self::Upstream | Self::Store | Self::Secret | Self::Path | Self::List => {
                 Ok(())

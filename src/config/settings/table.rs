@@ -11,13 +11,14 @@ use parity_comparator::redact::{PlainText, RedactConfig};
 use parity_comparator::rules::PROFILES as PROFILE_FILES;
 use parity_dashboards::links::LinkTemplate;
 use parity_mirror::{
-    Forwarding, Limits, Mode, PathRewrite, Protocol, SampleBy, Sampling, UpstreamUrl,
+    Forwarding, Limits, Mode, PathRewrite, Protocol, RolloutBy, SampleBy, Sampling, UpstreamUrl,
 };
 use parity_sink::write::Retention;
 use parity_sink::{
     ClickHouseUrl, KafkaSecurity, KafkaUrl, SaslMechanism, SinkOptions, SpoolConfig, StoreUrl,
 };
 
+use super::super::value::rollout::Step;
 use super::super::value::{self, parsed, services, some_time};
 use super::{Kind, Many, One, Section, Setting, default};
 
@@ -29,6 +30,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("candidate", candidate::ALL),
     Section::new("forwarding", forwarding::ALL),
     Section::new("limits", limits::ALL),
+    Section::new("rollout", rollout::ALL),
     Section::new("recheck", recheck::ALL),
     Section::new("attributes", attributes::ALL),
     Section::new("record", record::ALL),
@@ -105,6 +107,10 @@ const fn number(key: &'static str, about: &'static str) -> One<usize> {
 
 const fn share(key: &'static str, about: &'static str) -> One<f64> {
     One::new(key, Kind::Share, value::share, about)
+}
+
+const fn decimal(key: &'static str, about: &'static str) -> One<f64> {
+    One::new(key, Kind::Decimal, value::decimal, about)
 }
 
 const fn switch(key: &'static str, about: &'static str) -> One<bool> {
@@ -287,6 +293,41 @@ pub(crate) mod limits {
         QUEUE: One<usize> = count("limits.queue", "Exchanges that wait for comparison").read_as(value::waiting).default("4096");
         DRAIN: One<Duration> = duration("limits.drain", "Time for accepted requests to finish at shutdown")
             .default_of(|| default::duration(Limits::default().drain));
+    }
+}
+
+/// Letting the candidate serve a share of the clients.
+pub(crate) mod rollout {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        CANDIDATE_PERCENT: One<f64> = decimal("rollout.candidate_percent", "Percent of the clients that the candidate serves, once the gate passes; 0 lets only a person or the API raise it. Without it and without a schedule there is no rollout")
+            .read_as(value::percent).needs_restart();
+        SCHEDULE: Many<Step> = list("rollout.schedule", "Steps in the place of one percent: \"10 after 0s\", \"30 after 3d\", \"100 at 2027-03-01T09:00:00Z\"; each waits for the gate")
+            .read_as(value::rollout::step).empty().needs_restart();
+        BY: One<RolloutBy> = text("rollout.by", "What a client is known by, so that it stays with one service: address, header:NAME or cookie:NAME")
+            .read_as(services::rollout_by).default("address").needs_restart();
+        KEY: One<String> = text("rollout.key", "Text that enters the choice of clients, the same in all instances (the migration by default)")
+            .needs_restart();
+        UNSAFE_METHODS: One<bool> = switch("rollout.unsafe_methods", "Let the candidate also serve requests that may change something, and those with a body; the legacy does not get them then, unless their route allows shadows")
+            .default("off").needs_restart();
+        HEAD_TIMEOUT: One<Duration> = duration("rollout.head_timeout", "How long a client waits for the head of the candidate's answer, before the legacy answers or the client gets 504")
+            .read_as(some_time).default("5s").needs_restart();
+        STATE_FILE: One<String> = text("rollout.state_file", "File of this process alone that keeps the percent and the last fall back over a restart")
+            .default("parity-rollout.json").needs_restart();
+        GATE_INTERVAL: One<Duration> = duration("rollout.gate_interval", "How often the gate is asked, for a step up and for a fall back")
+            .read_as(some_time).default("1m").needs_restart();
+        MAX_MISMATCH_RATE: One<f64> = share("rollout.max_mismatch_rate", "Share of the requests that may differ, for this gate")
+            .default_of(|| format!("{:?}", parity_schemas::evidence::Thresholds::default().max_mismatch_rate)).needs_restart();
+        WINDOW: One<Duration> = duration("rollout.window", "Time in which the errors and the times of both services are set beside each other")
+            .read_as(some_time).default("1m").needs_restart();
+        MIN_REQUESTS: One<usize> = count("rollout.min_requests", "Requests of a service in the window from which on its errors and times count")
+            .default("100").needs_restart();
+        MAX_ERROR_EXCESS: One<f64> = share("rollout.max_error_excess", "How much higher the candidate's share of errors may be than the legacy's before all clients go back")
+            .default("0.01").needs_restart();
+        MAX_LATENCY_RATIO: One<f64> = decimal("rollout.max_latency_ratio", "How many times the legacy's 95th percentile the candidate's may be before all clients go back")
+            .read_as(value::rollout::ratio).default("2").needs_restart();
     }
 }
 

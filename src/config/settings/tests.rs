@@ -50,7 +50,7 @@ fn other(setting: &Setting) -> &'static str {
         Kind::Address => "127.0.0.1:1",
         Kind::Duration => "7s",
         Kind::Size => "7KiB",
-        Kind::Count | Kind::Number => "7",
+        Kind::Count | Kind::Number | Kind::Decimal => "7",
         Kind::Share => "0.7",
         Kind::Switch if setting.default().as_deref() == Some("on") => "off",
         Kind::Switch => "on",
@@ -81,7 +81,7 @@ fn every_setting_is_read_by_its_key_its_variable_and_its_flag_and_described_ever
             for key in [Some(*key), setting.formerly].into_iter().flatten() {
                 let shown = match setting.kind {
                     Kind::List => format!("[{value:?}]"),
-                    Kind::Count | Kind::Number | Kind::Share => value.to_owned(),
+                    Kind::Count | Kind::Number | Kind::Share | Kind::Decimal => value.to_owned(),
                     _ => format!("{value:?}"),
                 };
                 let section = key

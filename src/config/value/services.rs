@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use http::header::{HeaderName, HeaderValue};
-use parity_mirror::{Mode, PathRewrite, Protocol, SampleBy};
+use parity_mirror::{Mode, PathRewrite, Protocol, RolloutBy, SampleBy};
 use parity_schemas::secret::{Words, is_secret_name};
 
 /// Headers that carry what proves who somebody is, besides those whose name says so.
@@ -69,20 +69,42 @@ pub(crate) fn sample_by(text: &str) -> Result<SampleBy, String> {
             "`{text}` is nothing to sample by; write request, header:x-user-id or cookie:session"
         )
     };
-    match text.split_once(':') {
+    match carrier(text) {
         None if text == "request" => Ok(SampleBy::Request),
-        Some(("header", name)) => header_name(name.trim())
-            .map(SampleBy::Header)
-            .map_err(|_| wrong()),
-        Some(("cookie", name)) => {
-            let name = name.trim();
-            // RFC 6265 §4.1.1: a token.
-            let valid = HeaderName::from_bytes(name.as_bytes()).is_ok();
-            valid
-                .then(|| SampleBy::Cookie(name.into()))
-                .ok_or_else(wrong)
-        }
-        _ => Err(wrong()),
+        Some(Carrier::Header(name)) => Ok(SampleBy::Header(name)),
+        Some(Carrier::Cookie(name)) => Ok(SampleBy::Cookie(name)),
+        None => Err(wrong()),
+    }
+}
+
+/// `address`, `header:NAME` or `cookie:NAME`.
+pub(crate) fn rollout_by(text: &str) -> Result<RolloutBy, String> {
+    match carrier(text) {
+        None if text == "address" => Ok(RolloutBy::Address),
+        Some(Carrier::Header(name)) => Ok(RolloutBy::Header(name)),
+        Some(Carrier::Cookie(name)) => Ok(RolloutBy::Cookie(name)),
+        None => Err(format!(
+            "`{text}` is nothing that a client is known by; write address, header:x-user-id or cookie:session"
+        )),
+    }
+}
+
+/// Where a request says whose it is.
+enum Carrier {
+    Header(HeaderName),
+    Cookie(Box<str>),
+}
+
+fn carrier(text: &str) -> Option<Carrier> {
+    let (kind, name) = text.split_once(':')?;
+    let name = name.trim();
+    match kind {
+        "header" => header_name(name).ok().map(Carrier::Header),
+        // RFC 6265 §4.1.1: a token.
+        "cookie" => HeaderName::from_bytes(name.as_bytes())
+            .is_ok()
+            .then(|| Carrier::Cookie(name.into())),
+        _ => None,
     }
 }
 

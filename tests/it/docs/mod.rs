@@ -48,6 +48,7 @@ pages!(
     sessions_about_replays_run_as_they_are_printed: "docs/replay.md",
     sessions_about_the_stub_run_as_they_are_printed: "docs/stub.md",
     sessions_about_the_report_run_as_they_are_printed: "docs/report.md",
+    sessions_about_the_rollout_run_as_they_are_printed: "docs/rollout.md",
     sessions_about_rollouts_run_as_they_are_printed: "docs/rollouts.md",
     sessions_about_rules_run_as_they_are_printed: "docs/rules.md",
     sessions_about_security_run_as_they_are_printed: "docs/security.md",

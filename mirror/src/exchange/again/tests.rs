@@ -17,6 +17,7 @@ use crate::exchange::fixture::{Log, asks, head, resources, terms_with};
 use crate::exchange::head::RequestHead;
 use crate::exchange::purpose::Purpose;
 use crate::exchange::services::Services;
+use crate::exchange::serving::Serving;
 use crate::exchange::side::{BySide, Side};
 use crate::forwarding::Forwarding;
 use crate::headers::SHADOW;
@@ -93,7 +94,13 @@ impl Both {
         let loaded = Services::load(&targets[0], &targets[1], None).expect("no TLS");
         Self {
             services,
-            asker: Asker::new(&resources, terms, Forwarding::default(), &loaded, |_| true),
+            asker: Asker::new(
+                &resources,
+                terms,
+                Forwarding::default(),
+                &loaded,
+                Serving::NOBODY,
+            ),
             log,
         }
     }

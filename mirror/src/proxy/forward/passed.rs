@@ -1,4 +1,4 @@
-//! Handles the legacy's answer: how it is sent to the client, which task drives its connection, and what is captured.
+//! Handles the answer of the service that serves: how it is sent to the client, which task drives its connection, and what is captured.
 
 use std::rc::Rc;
 
@@ -6,21 +6,21 @@ use http::{Method, Response, Version};
 use http_body::Body as _;
 
 use super::OpenRequest;
-use crate::exchange::{Asker, Capturing, Completion};
+use crate::exchange::{Asker, Capturing, Completion, Side};
 use crate::headers::{self, Wire};
 use crate::proxy::answer::Answer;
 use crate::proxy::client::Client;
-use crate::proxy::legacy::Subject;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::passing::{Passed, relay};
 use crate::proxy::relay::{Driven, LinkTask};
+use crate::proxy::serving::Subject;
 use crate::proxy::tape::until_head;
 use crate::proxy::unread::close_unread;
 use crate::proxy::upload::UploadState;
 use crate::upstream::{Link, Sent};
 
-/// Builds the client's answer from the legacy's, and begins to capture it. `completion` is there if the candidate waits
-/// for the rest of the request.
+/// Builds the client's answer from the service's, and begins to capture it. `completion` is there if the shadow waits for
+/// the rest of the request.
 pub(super) fn answer(
     client: &Client,
     asker: &Rc<Asker<Outbound>>,
@@ -34,6 +34,7 @@ pub(super) fn answer(
         upload,
         tape,
         busy,
+        counts,
     } = open;
     client_ticket.answered(sent.response.status());
     let Sent {
@@ -44,13 +45,15 @@ pub(super) fn answer(
     } = sent;
     let version = subject.with_head(|head| head.version);
     let early = upload.filter(|upload| upload.state() == UploadState::Running);
-    // It is not known yet whether the legacy will read the rest of the request.
+    // It is not known yet whether the service will read the rest of the request.
     let ends_here = early
         .as_ref()
         .is_some_and(|rest| link.wire() == Wire::Http2 || !rest.has_little_left());
     // hyper drops the length of an answer without a body on HTTP/1, except for HEAD.
     let is_head = subject.with_head(|head| head.method == Method::HEAD);
     let keeps_length = !is_head && version != Version::HTTP_2;
+    // A recording has the legacy's answers.
+    let tape = tape.filter(|_| asker.serving().side() == Side::Legacy);
     let tape = tape.filter(|tape| {
         let (status, headers) = (response.status().as_u16(), response.headers());
         let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
@@ -107,6 +110,7 @@ pub(super) fn answer(
         is_head,
         keeps_length,
         busy,
+        counts,
     };
     let answer = relay(asker, response, passed);
     if ends_here {

@@ -1,0 +1,78 @@
+//! The rollout by HTTP: how it stands, and what a person changes in it. Who may change something may change this, too, and each
+//! change has its line.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use parity_schemas::audit::{AuditAction, AuditOutcome};
+use parity_schemas::value::percent;
+
+use super::answer::{self, ErrorAnswer, no_mirror};
+use super::audit::Asked;
+use super::site::{RolloutAdmin, Site};
+use super::visit::{Visited, Visitor};
+
+/// What takes all clients back.
+const BACK: &str = "back";
+
+/// `GET /api/v1/rollout`.
+pub(super) async fn document(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
+    Ok(answer::document(&of(&site)?.document()))
+}
+
+/// `POST /api/v1/rollout/30` and `/back`.
+pub(super) async fn change(
+    Visited(site): Visited,
+    Path(to): Path<String>,
+) -> Result<Response, ErrorAnswer> {
+    let rollout = of(&site)?;
+    let who = name(&site.visitor);
+    if to == BACK {
+        let before = rollout.document().percent;
+        rollout.back(&who);
+        let asked = Asked::by(&site.visitor, &site, AuditAction::RolloutBack, "");
+        let detail = format!("{before} % → 0 %");
+        asked.written(AuditOutcome::Done, detail).await;
+        return Ok(answer::document(&rollout.document()));
+    }
+    let wanted = percent(&to).map_err(|why| ErrorAnswer::bad(format!("{why}, or {BACK}")))?;
+    let asked = Asked::by(&site.visitor, &site, AuditAction::RolloutSet, "");
+    let deciding = Arc::clone(&rollout);
+    // Off the runtime, and to its end: who asked may be gone meanwhile, and what was done has its line all the same.
+    let done = tokio::task::spawn_blocking(move || {
+        let before = deciding.document().percent;
+        let done = deciding.set(wanted, &who);
+        match &done {
+            Ok(()) => asked.ended(AuditOutcome::Done, format!("{before} % → {wanted} %")),
+            Err(why) => asked.ended(AuditOutcome::Refused, format!("{wanted} %: {why}")),
+        }
+        done
+    });
+    match done.await {
+        Ok(Ok(())) => Ok(answer::document(&rollout.document())),
+        Ok(Err(why)) => Err(ErrorAnswer::conflict(why)),
+        Err(_) => Err(ErrorAnswer::broken(
+            "changing the rollout ended by a panic; the log has it".to_owned(),
+        )),
+    }
+}
+
+fn of(site: &Site) -> Result<Arc<dyn RolloutAdmin>, ErrorAnswer> {
+    let mirror = site.process.mirror().ok_or_else(no_mirror)?;
+    mirror.rollout().ok_or_else(|| {
+        ErrorAnswer::missing(
+            "this mirror has no rollout; set rollout.candidate_percent or rollout.schedule and start it again".to_owned(),
+        )
+    })
+}
+
+/// How a person is called in the state of the rollout.
+fn name(visitor: &Visitor) -> String {
+    let address = visitor.address.map(|address| address.to_string());
+    visitor
+        .user
+        .clone()
+        .or(address)
+        .unwrap_or_else(|| "somebody".to_owned())
+}

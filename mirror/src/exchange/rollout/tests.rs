@@ -1,0 +1,159 @@
+//! Who is in, and what is made of what was seen.
+
+use super::*;
+use crate::exchange::fixture::head;
+
+fn rollout(by: RolloutBy, key: &str) -> Rollout {
+    Rollout {
+        by,
+        key: key.into(),
+        unsafe_methods: false,
+        head_timeout: Duration::from_secs(1),
+    }
+}
+
+fn points(rollout: &Rollout, users: usize) -> Vec<u64> {
+    let seed = rollout.seed();
+    let point = |user: usize| {
+        let mut head = head();
+        let value = HeaderValue::from_str(&format!("user-{user}")).expect("a value");
+        head.headers.insert("x-user", value);
+        rollout.point(seed, &head).expect("it has a header")
+    };
+    (0..users).map(point).collect()
+}
+
+fn by_user() -> RolloutBy {
+    RolloutBy::Header(HeaderName::from_static("x-user"))
+}
+
+#[test]
+fn the_share_is_kept_and_who_is_in_stays_in_when_it_grows() {
+    const USERS: usize = 20_000;
+    let state = RolloutState::new();
+    let points = points(&rollout(by_user(), "payments"), USERS);
+    let mut before: Vec<bool> = vec![false; USERS];
+    for percent in [0.0, 1.0, 10.0, 30.0, 50.0, 100.0] {
+        state.set(percent);
+        let now: Vec<bool> = points.iter().map(|point| state.is_in(*point)).collect();
+        let stays = before.iter().zip(&now).all(|(before, now)| !before || *now);
+        assert!(stays, "{percent}");
+        let share = percent / 100.0;
+        let expected = share * USERS as f64;
+        // Four standard deviations of the binomial distribution.
+        let bound = 4.0 * (expected * (1.0 - share)).sqrt();
+        let count = now.iter().filter(|is_in| **is_in).count() as f64;
+        assert!((count - expected).abs() <= bound, "{percent}: {count}");
+        before = now;
+    }
+}
+
+#[test]
+fn the_hash_is_fixed_for_ever_and_another_key_takes_others() {
+    let one = points(&rollout(by_user(), "payments"), 1_000);
+    assert_eq!(one, points(&rollout(by_user(), "payments"), 1_000));
+    // Another value here means that a rolling update of the instances would move users.
+    assert_eq!(one[1], FIXED);
+    let other = points(&rollout(by_user(), "orders"), 1_000);
+    let half = 1_u64 << 31;
+    let agree = one
+        .iter()
+        .zip(&other)
+        .filter(|(a, b)| (**a < half) == (**b < half));
+    assert!((400..600).contains(&agree.count()));
+}
+
+/// Where `user-1` of `payments` stands.
+const FIXED: u64 = 3_745_144_402;
+
+#[test]
+fn what_is_absent_empty_or_hostile_still_has_one_place() {
+    let rollout = rollout(RolloutBy::Cookie("session".into()), "k");
+    let seed = rollout.seed();
+    let with = |lines: &[&[u8]]| {
+        let mut head = head();
+        for line in lines {
+            let value = HeaderValue::from_bytes(line).expect("a value");
+            head.headers.append(http::header::COOKIE, value);
+        }
+        rollout.point(seed, &head)
+    };
+    let address = with(&[]);
+    assert!(address.is_some());
+    for nobody in [
+        &b"session="[..],
+        b"xsession=1",
+        b"session",
+        b"=;;=",
+        b"\xff\xfe=1",
+    ] {
+        assert_eq!(with(&[nobody]), address, "{nobody:?}");
+    }
+    let hostile = with(&[b"a=1; session=\xff\x80\"<script>"]);
+    assert_ne!(hostile, address);
+    assert_eq!(hostile, with(&[b"b", b"session=\xff\x80\"<script>; a=2"]));
+    let mut nobody = head();
+    nobody.peer = None;
+    assert_eq!(rollout.point(seed, &nobody), None);
+}
+
+#[test]
+fn only_what_can_be_answered_twice_is_served_by_the_candidate() {
+    let mut rollout = rollout(RolloutBy::Address, "k");
+    let takes = |rollout: &Rollout| {
+        [
+            rollout.takes(&Method::GET, None, false),
+            rollout.takes(&Method::GET, Some(Reason::SampledOut), false),
+            rollout.takes(&Method::GET, None, true),
+            rollout.takes(&Method::GET, Some(Reason::UnsafeMethod), false),
+            rollout.takes(&Method::DELETE, None, false),
+        ]
+    };
+    assert_eq!(takes(&rollout), [true, true, false, false, false]);
+    rollout.unsafe_methods = true;
+    assert_eq!(takes(&rollout), [true; 5]);
+}
+
+#[test]
+fn a_candidate_that_fails_in_a_row_is_down_and_told_once() {
+    let state = RolloutState::new();
+    state.set(30.0);
+    for _ in 0..2 {
+        for _ in 1..DOWN_AFTER {
+            state.candidate_began(false);
+        }
+        state.candidate_began(true);
+    }
+    assert!(state.is_any_in() && !state.take_down());
+    for _ in 0..DOWN_AFTER {
+        state.candidate_began(false);
+    }
+    assert!(!state.is_any_in());
+    assert!(state.take_down() && !state.take_down());
+    // What was under way when it was found down tells nothing new.
+    state.candidate_began(false);
+    assert!(!state.take_down());
+}
+
+#[test]
+fn a_quantile_is_a_quarter_too_high_at_the_most() {
+    for micros in [0, 1, 3, 4, 5, 7, 8, 1_000, 12_345, 999_999, 3_000_000_000] {
+        let upper = upper(class(Duration::from_micros(micros)));
+        assert!(
+            upper >= micros && upper <= micros + micros / 4,
+            "{micros}: {upper}"
+        );
+    }
+    assert_eq!(class(Duration::MAX), CLASSES - 1);
+    let state = RolloutState::new();
+    assert_eq!(state.seen().legacy.quantile(0.95), None);
+    for millis in 1..=100 {
+        state.answered(Side::Legacy, 200, Duration::from_millis(millis));
+    }
+    state.answered(Side::Legacy, 503, Duration::from_millis(1));
+    state.failed(Side::Legacy);
+    let seen = state.seen().legacy;
+    assert_eq!((seen.requests, seen.errors), (102, 2));
+    let p95 = seen.quantile(0.95).expect("answers").as_millis();
+    assert!((94..=120).contains(&p95), "{p95}");
+}

@@ -1,0 +1,61 @@
+//! Whose answers the clients of an [`Asker`](super::Asker) get: one value, which goes wherever the two services are not
+//! alike.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::exchange::rollout::RolloutState;
+use crate::exchange::side::Side;
+
+/// Which service clients wait for; the other one is only asked by shadows.
+#[derive(Clone)]
+pub(crate) struct Serving {
+    side: Option<Side>,
+    /// What is seen of both services during a rollout; `None` without one.
+    rollout: Option<Arc<RolloutState>>,
+}
+
+impl Serving {
+    /// No client waits: both services are asked by shadows.
+    pub(crate) const NOBODY: Self = Self {
+        side: None,
+        rollout: None,
+    };
+
+    /// Clients get this side's answers.
+    pub(crate) fn by(side: Side, rollout: Option<Arc<RolloutState>>) -> Self {
+        Self {
+            side: Some(side),
+            rollout,
+        }
+    }
+
+    /// The side that clients wait for; the legacy where nobody does.
+    pub(crate) fn side(&self) -> Side {
+        self.side.unwrap_or(Side::Legacy)
+    }
+
+    /// Whether this side is asked only by shadows.
+    pub(super) fn is_shadowed(&self, side: Side) -> bool {
+        self.side != Some(side)
+    }
+
+    /// During a rollout: a service answered whole.
+    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Duration) {
+        if let Some(rollout) = &self.rollout {
+            rollout.answered(side, status, elapsed);
+        }
+    }
+
+    /// During a rollout: a service did not answer, or not whole.
+    pub(crate) fn failed(&self, side: Side) {
+        if let Some(rollout) = &self.rollout {
+            rollout.failed(side);
+        }
+    }
+
+    /// Whether the candidate serves, so that what the legacy does as its shadow is counted.
+    pub(super) fn is_by_candidate(&self) -> bool {
+        self.side == Some(Side::Candidate)
+    }
+}

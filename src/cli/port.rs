@@ -1,0 +1,19 @@
+//! Flags of the commands that ask the admin port of a running process.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Where the port is, and how to get in.
+#[derive(Debug, Args)]
+pub(crate) struct PortArgs {
+    /// The admin port of a mirror, a sink or `parity ui`.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:9900", value_parser = crate::top::base)]
+    pub(crate) admin: crate::top::Base,
+    /// The file with the token that the port needs.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Certificates to trust for https:// besides those of the system, as PEM.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+}

@@ -1,0 +1,123 @@
+//! The rollout by degrees: the candidate serves a share of the clients, which grows by a person, the API or a schedule, and goes
+//! back to nothing when it should. All over real sockets, with candidates that misbehave.
+
+mod broken;
+mod falls;
+mod grows;
+mod refused;
+mod serves;
+mod writes;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::support::client::{self, Answer as Got};
+use crate::support::process::{Mirror, Place};
+use crate::support::service::{Answer, Service};
+use crate::support::wait_for;
+
+/// What both services answer.
+const BODY: &str = "{\"balance\":\"12.50\"}";
+/// Requests with which the gate passes by [`settings`].
+const ENOUGH: usize = 60;
+
+/// Settings for a test: of one percent or a schedule (`plan`), with further lines.
+fn settings(plan: &str, more: &str) -> String {
+    format!(
+        "[rollout]\n{plan}\nby = \"header:x-user\"\nhead_timeout = \"400ms\"\ngate_interval = \"100ms\"\n\
+         max_mismatch_rate = 0.5\n{more}\n"
+    )
+}
+
+/// A place with settings, in which a rollout of this percent is under way.
+fn under_way(percent: f64, more: &str) -> Place {
+    let place = Place::new();
+    place.write("parity.toml", settings("candidate_percent = 100", more));
+    place.write("parity-rollout.json", state(percent).to_string());
+    place
+}
+
+/// The state that a mirror left.
+fn state(percent: f64) -> Value {
+    json!({
+        "schema": "parity.rollout_state/v1", "migration": "default", "legacy_version": "", "candidate_version": "",
+        "plan": "Percent(100.0)", "began": "2026-01-01T00:00:00.000000Z", "percent": percent,
+        "set": {"percent": percent, "at": "2026-01-01T00:00:00.000000Z", "who": "anna"}, "fell_back": null
+    })
+}
+
+/// A service that says in a header that is not compared who it is.
+fn named(name: &'static str) -> Service {
+    Service::start(move |_| Answer::json(BODY).header("server", name))
+}
+
+fn who(answer: &Got) -> String {
+    answer.header("server").unwrap_or("nobody").to_owned()
+}
+
+fn get_as(mirror: &Mirror<'_>, user: &str, path: &str) -> Got {
+    client::send(mirror.address, "GET", path, &[("x-user", user)], b"")
+}
+
+fn rollout(mirror: &Mirror<'_>) -> Value {
+    mirror.ask("/api/v1/rollout").json()
+}
+
+fn post(mirror: &Mirror<'_>, to: &str) -> Got {
+    client::send(
+        mirror.admin,
+        "POST",
+        &format!("/api/v1/rollout/{to}"),
+        &[],
+        b"",
+    )
+}
+
+/// Waits until the rollout is as expected.
+fn becomes(mirror: &Mirror<'_>, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+    wait_for(what, || {
+        let now = rollout(mirror);
+        is_it(&now).then_some(now)
+    })
+}
+
+fn falls_back(mirror: &Mirror<'_>) -> Value {
+    becomes(mirror, "the fall back", |now| !now["fell_back"].is_null())
+}
+
+/// Sets a percent once the gate passes, for which it sends what is needed.
+fn set(mirror: &Mirror<'_>, percent: f64) {
+    for number in 0..ENOUGH {
+        assert_eq!(
+            get_as(mirror, "nobody", &format!("/items/{number}")).status,
+            200
+        );
+    }
+    wait_for("the gate passes", || {
+        let answer = post(mirror, &percent.to_string());
+        (answer.status == 200).then_some(())
+    });
+    assert_eq!(rollout(mirror)["percent"], percent);
+}
+
+/// The lines of changes of this kind that are stored.
+fn changes(mirror: &Mirror<'_>, action: &str) -> Vec<Value> {
+    let page = mirror.ask(&format!("/api/v1/audit?action={action}")).json();
+    page["changes"].as_array().cloned().unwrap_or_default()
+}
+
+/// A switch for services that begin to misbehave.
+#[derive(Clone, Default)]
+struct Switch(Arc<AtomicUsize>);
+
+impl Switch {
+    fn on(&self) {
+        self.0.store(1, Ordering::SeqCst);
+    }
+
+    fn is_on(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == 1
+    }
+}

@@ -1,0 +1,102 @@
+//! A schedule: it waits for the gate, grows step by step, and ends when the candidate fails.
+
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{BODY, Switch, becomes, get_as, named, post, rollout, settings};
+use crate::support::process::Place;
+use crate::support::service::{Request, Service};
+
+#[test]
+fn a_step_that_is_due_waits_while_the_gate_is_undecided() {
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        settings("schedule = [\"10 after 0s\", \"30 after 14d\"]", ""),
+    );
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let waits = becomes(&mirror, "the gate was asked", |now| !now["gate"].is_null());
+    assert_eq!(
+        (&waits["percent"], &waits["target"]),
+        (&0.0.into(), &10.0.into())
+    );
+    let why = waits["waits"].as_str().expect("words");
+    assert!(why.contains("gate"), "{why}");
+    assert_eq!(waits["next"]["percent"], 30.0);
+    assert_eq!(post(&mirror, "10").status, 409);
+    assert_eq!(post(&mirror, "0").status, 200);
+    // A person has said otherwise, and the next step is far away.
+    assert_eq!(rollout(&mirror)["target"], 0.0);
+}
+
+/// A candidate that answers until the switch is on, and then resets every connection before it answers.
+fn fragile(switch: &Switch) -> Service {
+    let switch = switch.clone();
+    Service::misbehaving(move |_: &Request, stream: &mut TcpStream| {
+        if switch.is_on() {
+            let _linger = socket2::SockRef::from(&*stream).set_linger(Some(Duration::ZERO));
+            return;
+        }
+        let answer = super::Answer::json(BODY).header("server", "candidate");
+        let _sent = answer.header("connection", "close").write(stream, false);
+    })
+}
+
+#[test]
+fn a_failure_at_thirty_percent_costs_no_client_an_answer_and_ends_the_schedule() {
+    let place = Place::new();
+    let plan = "schedule = [\"10 after 0s\", \"30 after 1s\", \"100 after 3s\"]";
+    place.write("parity.toml", settings(plan, "min_requests = 20"));
+    let legacy = named("legacy");
+    let switch = Switch::default();
+    let candidate = fragile(&switch);
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let over = AtomicBool::new(false);
+    let sent = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let (mirror, over) = (&mirror, &over);
+                scope.spawn(move || {
+                    let mut sent = 0_u64;
+                    while !over.load(Ordering::SeqCst) {
+                        let user = format!("user-{client}-{}", sent % 50);
+                        let answer = get_as(mirror, &user, "/items/1");
+                        assert_eq!((answer.status, answer.text().as_str()), (200, BODY));
+                        sent += 1;
+                    }
+                    sent
+                })
+            })
+            .collect();
+        becomes(&mirror, "10 %", |now| now["percent"] == 10.0);
+        becomes(&mirror, "30 %", |now| now["percent"] == 30.0);
+        switch.on();
+        let fell = becomes(&mirror, "the fall back", |now| !now["fell_back"].is_null());
+        assert_eq!(
+            (&fell["percent"], &fell["fell_back"]["from"]),
+            (&0.0.into(), &30.0.into())
+        );
+        // The last step falls due, and nothing happens.
+        becomes(&mirror, "the end of the schedule", |now| {
+            now["next"].is_null()
+        });
+        over.store(true, Ordering::SeqCst);
+        clients
+            .into_iter()
+            .map(|client| client.join().expect("every answer is whole"))
+            .sum::<u64>()
+    });
+    let now = rollout(&mirror);
+    assert_eq!(
+        (&now["percent"], &now["target"]),
+        (&0.0.into(), &0.0.into())
+    );
+    let report = mirror.answered_in("sqlite:parity.db", sent);
+    assert_eq!(report.0["clients"]["2xx"], sent, "{}", report.0);
+    assert_eq!(mirror.stop().0, 0);
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(rollout(&mirror)["percent"], 0.0);
+    assert_eq!(rollout(&mirror)["fell_back"]["from"], 30.0);
+}

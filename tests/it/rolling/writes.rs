@@ -1,0 +1,107 @@
+//! Requests with an effect: the candidate serves them only where that is said, and none is ever sent twice.
+
+use std::time::Duration;
+
+use super::{named, rollout, under_way, who};
+use crate::support::client;
+use crate::support::process::Mirror;
+use crate::support::service::{Service, nobody};
+
+const UNSAFE: &str = "unsafe_methods = true\nmin_requests = 100000";
+
+fn write(mirror: &Mirror<'_>, method: &str, body: &[u8]) -> client::Answer {
+    client::send(mirror.address, method, "/quotes", &[("x-user", "a")], body)
+}
+
+#[test]
+fn who_executes_a_write_is_the_candidate_and_the_legacy_only_where_a_route_says_so() {
+    for (more, legacy_gets) in [
+        ("", 0),
+        (
+            "\n[[route]]\nmatch = \"POST /quotes\"\nshadow = true\n[[route]]\nmatch = \"DELETE /quotes\"\nshadow = true",
+            2,
+        ),
+    ] {
+        let place = under_way(100.0, &format!("{UNSAFE}{more}"));
+        let (legacy, candidate) = (named("legacy"), named("candidate"));
+        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        assert_eq!(who(&write(&mirror, "POST", b"a quote")), "candidate");
+        assert_eq!(who(&write(&mirror, "DELETE", b"")), "candidate");
+        let report = mirror.settled(2);
+        assert_eq!(
+            (legacy.seen(), candidate.seen()),
+            (legacy_gets, 2),
+            "{}",
+            report.0
+        );
+        let compared = report.count("match");
+        assert_eq!(compared, legacy_gets as u64, "{}", report.0);
+    }
+}
+
+#[test]
+fn a_write_that_the_candidate_may_have_got_is_not_sent_again() {
+    let hang = |_: &_, stream: &mut std::net::TcpStream| {
+        let _closed = std::io::Read::read(stream, &mut [0]);
+    };
+    let reset = |_: &_, stream: &mut std::net::TcpStream| {
+        let _linger = socket2::SockRef::from(&*stream).set_linger(Some(Duration::ZERO));
+    };
+    let shadowed = format!("{UNSAFE}\n[[route]]\nmatch = \"DELETE /quotes\"\nshadow = true");
+    for (name, candidate, status, outcome) in [
+        (
+            "hangs",
+            Service::misbehaving(hang),
+            504,
+            "candidate_timeout",
+        ),
+        (
+            "resets",
+            Service::misbehaving(reset),
+            502,
+            "candidate_unreachable",
+        ),
+    ] {
+        let place = under_way(100.0, &shadowed);
+        let legacy = named("legacy");
+        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        for (method, body) in [("POST", &b"a quote"[..]), ("DELETE", b"")] {
+            let answer = write(&mirror, method, body);
+            assert_eq!(answer.status, status, "{name} {method}");
+            let words = answer.text();
+            assert!(
+                words.starts_with("parity: the candidate"),
+                "{name}: {words}"
+            );
+        }
+        let report = mirror.answered_in("sqlite:parity.db", 2);
+        assert_eq!(report.0["clients"][outcome], 2, "{}", report.0);
+        assert_eq!((legacy.seen(), candidate.seen()), (0, 2), "{name}");
+        assert_eq!(rollout(&mirror)["repaired"], 0, "{name}");
+    }
+}
+
+#[test]
+fn a_write_of_which_the_candidate_got_nothing_is_the_legacys_and_once() {
+    for route in ["", "\n[[route]]\nmatch = \"POST /quotes\"\nshadow = true"] {
+        let place = under_way(100.0, &format!("{UNSAFE}{route}"));
+        let legacy = Service::start(|request| {
+            let whole = request.body == b"a quote" || request.method == "DELETE";
+            let status = if whole { 200 } else { 400 };
+            super::Answer::new(status, "ok").header("server", "legacy")
+        });
+        let mirror = place.mirror(&legacy.url(), &nobody(), &[]);
+        for (method, body) in [("POST", &b"a quote"[..]), ("DELETE", b"")] {
+            let answer = write(&mirror, method, body);
+            assert_eq!(
+                (answer.status, who(&answer).as_str()),
+                (200, "legacy"),
+                "{method}"
+            );
+        }
+        let report = mirror.answered_in("sqlite:parity.db", 2);
+        assert_eq!(legacy.seen(), 2, "{}", report.0);
+        assert_eq!(report.0["clients"]["2xx"], 2, "{}", report.0);
+        assert_eq!(rollout(&mirror)["repaired"], 2);
+    }
+}
