@@ -248,7 +248,7 @@ impl Shared {
             .await;
         let Sent {
             response, mut link, ..
-        } = sent.map_err(|error| failure(&error))?;
+        } = sent.map_err(|missed| failure(&missed.error))?;
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Failure::Protocol);
