@@ -52,11 +52,12 @@ pub(crate) struct StoredSums {
 impl StoredSums {
     /// Adds those of another time.
     pub(super) fn add(&mut self, more: &Self) {
-        self.tallies += more.tallies;
-        self.received += more.received;
-        self.settled += more.settled;
-        self.in_groups += more.in_groups;
-        self.in_sets += more.in_sets;
+        // They are of a cache that anybody can write to: a sum that is too large may be wrong, and must not stop the reader.
+        self.tallies = self.tallies.saturating_add(more.tallies);
+        self.received = self.received.saturating_add(more.received);
+        self.settled = self.settled.saturating_add(more.settled);
+        self.in_groups = self.in_groups.saturating_add(more.in_groups);
+        self.in_sets = self.in_sets.saturating_add(more.in_sets);
         self.newest = self.newest.max(more.newest);
     }
 }

@@ -455,17 +455,7 @@ impl CountingRows for SqliteReader {
     }
 
     fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
-        let values = params![
-            identity.migration,
-            identity.candidate_version,
-            identity.legacy_version,
-            identity.rules_hash,
-            from / SLOT_MICROS,
-        ];
-        let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
-            Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
-        })?;
-        Ok(Marks(marks))
+        self.marks_of(identity, from / SLOT_MICROS, i64::MAX)
     }
 
     fn add_rows(
@@ -488,7 +478,8 @@ impl CountingRows for SqliteReader {
             let Added { sums, charged } = added;
             let [of_tallies, of_groups, of_sets] = charged;
             let times = (from, to);
-            self.each_counted(identity, (with_details, &counted), times, |row| {
+            let columns = |table| needed_of(table, with_details);
+            self.each_counted(identity, (columns, &counted), times, |row| {
                 match row {
                     CountedRow::Tally(tally) => {
                         of_tallies.row(&tally)?;
@@ -521,12 +512,28 @@ impl CountingRows for SqliteReader {
 }
 
 impl SqliteReader {
+    /// The marks of the slots from one on and before another one.
+    fn marks_of(&self, identity: &Identity, from: i64, to: i64) -> Result<Marks, StoreError> {
+        let values = params![
+            identity.migration,
+            identity.candidate_version,
+            identity.legacy_version,
+            identity.rules_hash,
+            from,
+            to,
+        ];
+        let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
+            Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
+        })?;
+        Ok(Marks(marks))
+    }
+
     /// Hands out the rows of all intervals that begin from one time on and before another one, those of which a further condition
-    /// holds.
+    /// holds, with these columns of a table.
     fn each_counted(
         &self,
         identity: &Identity,
-        (with_details, condition): (bool, &str),
+        (columns, condition): (impl Fn(RecordType) -> String, &str),
         (from, to): (i64, i64),
         mut each: impl FnMut(CountedRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
@@ -537,9 +544,9 @@ impl SqliteReader {
             (RecordType::GroupTally, GROUPS_IN_ORDER),
             (RecordType::SetTally, SETS_IN_ORDER),
         ] {
-            let columns = needed_of(table, with_details);
             let sql = format!(
-                "SELECT {columns} FROM {} {OF_IDENTITY} AND interval_start {end} ?6{condition} {order}",
+                "SELECT {} FROM {} {OF_IDENTITY} AND interval_start {end} ?6{condition} {order}",
+                columns(table),
                 table.table()
             );
             self.each(&sql, table, identity, (from, Some(to)), |row| {
@@ -601,7 +608,7 @@ const SELECT_RUN_VERSIONS: &str =
 const MAX_VERSIONS: usize = 100;
 
 const SELECT_MARKS: &str = "SELECT slot, mark FROM slot_marks WHERE migration = ?1 AND candidate_version = ?2 \
-     AND legacy_version = ?3 AND rules_hash = ?4 AND slot >= ?5 ORDER BY slot";
+     AND legacy_version = ?3 AND rules_hash = ?4 AND slot >= ?5 AND slot < ?6 ORDER BY slot";
 
 const SELECT_FIRST: &str = "SELECT interval_start FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
      ORDER BY interval_start LIMIT 1";

@@ -1,6 +1,6 @@
 //! Which rows are removed, and when: by age, and by the size of the file.
 //!
-//! Samples (full exchanges) go first, then the slim rows of mismatches, oldest first. Tallies are removed by age only
+//! For space, sums that only make readers faster go first. Then samples (full exchanges) go, then the slim rows of mismatches, oldest first. Tallies are removed by age only
 //! and decisions never, because what a decision rests on is not given up for space. Each step touches a few hundred
 //! rows in a transaction of its own, so an insert never waits for more than some milliseconds of it.
 
@@ -13,6 +13,8 @@ use crate::retention::Retention;
 
 /// Full exchanges cleared per step: a sample may be hundreds of kilobytes, each page of which is touched.
 const SAMPLES_PER_STEP: u32 = 100;
+/// Sums of six hours removed per step: each may be some megabytes.
+const BLOCKS_PER_STEP: u32 = 4;
 /// Slim rows or tallies removed per step.
 const ROWS_PER_STEP: u32 = 500;
 /// Free pages that stay in the file (16 MiB of 4 KiB pages), because the next batches use them again. Shrinking the
@@ -40,6 +42,10 @@ pub(super) fn step(connection: &mut Connection, retention: &Retention) -> rusqli
     }
     let pages = Pages::of(connection)?;
     if pages.used_bytes() > retention.max_bytes {
+        // First what only makes readers faster.
+        if remove_blocks(connection)? {
+            return Ok(Step::More);
+        }
         let forever = i64::MAX;
         return Ok(
             if clear_samples(connection, forever)? || remove_mismatches(connection, forever)? {
@@ -74,6 +80,16 @@ fn remove_old(
         || remove_tallies(connection, before(retention.tallies))?
         || remove_watermarks(connection, before(retention.tallies))?
         || remove_changes(connection, before(retention.tallies))?)
+}
+
+/// Removes the oldest sums of six hours.
+fn remove_blocks(connection: &Connection) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "DELETE FROM block_sums WHERE rowid IN (SELECT rowid FROM block_sums ORDER BY block LIMIT ?1)",
+        )?
+        .execute([BLOCKS_PER_STEP])?;
+    Ok(changed > 0)
 }
 
 fn clear_samples(connection: &Connection, before: i64) -> rusqlite::Result<bool> {

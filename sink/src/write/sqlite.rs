@@ -9,7 +9,7 @@ mod rows;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parity_schemas::record::{Record, RecordType};
 use parity_schemas::watermark::Watermark;
@@ -35,6 +35,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 const MIN_BUSY_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long opening waits for another process, which needs milliseconds to set a file up. The proxy may be waiting.
 const OPEN_PATIENCE: Duration = Duration::from_millis(500);
+/// While there is more to remove or to add up, the log is copied into the file as often as this: the book has the counts of the
+/// last minutes, in case the log is lost, and no more.
+const CHECKPOINT_PERIOD: Duration = Duration::from_mins(1);
 /// How long closing waits for readers before it leaves the log as it is.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -45,6 +48,8 @@ pub(super) struct SqliteStore {
     path: PathBuf,
     guard: Guard,
     condenser: Condenser,
+    /// When the log was last copied into the file.
+    checkpointed: Instant,
     /// The present run left a note beside the file, which goes when the run has a watermark in it.
     noted: Option<Uuid>,
 }
@@ -109,6 +114,7 @@ impl SqliteStore {
             path: path.into(),
             guard,
             condenser: Condenser::of(path),
+            checkpointed: Instant::now(),
             noted: Some(run),
         })
     }
@@ -232,10 +238,15 @@ impl BatchStore for SqliteStore {
     fn retain(&mut self, retention: &Retention) -> Result<Step, SqliteFault> {
         let mut retain = || {
             let mut step = super::retention::step(&mut self.connection, retention)?;
-            if matches!(step, Step::Done) && self.condenser.step(&self.connection, retention) {
+            let has_room = self.guard.bytes() < retention.max_bytes / 10 * 9;
+            if matches!(step, Step::Done)
+                && has_room
+                && self.condenser.step(&self.connection, retention)
+            {
                 step = Step::More;
             }
-            if !matches!(step, Step::More) {
+            if !matches!(step, Step::More) || self.checkpointed.elapsed() > CHECKPOINT_PERIOD {
+                self.checkpointed = Instant::now();
                 // Pages that a reader still needs are copied at the next checkpoint.
                 self.connection
                     .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;

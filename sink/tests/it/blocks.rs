@@ -1,5 +1,7 @@
 //! Counts of six hours that the writer adds up: reading them is reading the rows, whatever happened to these.
 
+use std::collections::BTreeMap;
+
 use parity_schemas::histogram::bucket;
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::RecheckEvidence;
@@ -7,6 +9,7 @@ use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::tally::{SetTally, Tally, set_id};
 use parity_schemas::targets::FrequentTargets;
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Watermark;
 use parity_sink::write::Retention;
 use parity_sink::{Reader, Selection, WriterOptions};
 use uuid::Uuid;
@@ -74,6 +77,46 @@ pub(crate) fn minute(minute: i64) -> Vec<Record> {
         records.push(Record::Tally(Box::new(counted)));
     }
     records
+}
+
+/// The watermarks of both runs of these minutes, which say all that is counted of them.
+fn watermarks(minutes: impl Iterator<Item = i64>, now: i64) -> Vec<Record> {
+    let mut runs: BTreeMap<Uuid, Watermark> = BTreeMap::new();
+    let of = |runs: &mut BTreeMap<Uuid, Watermark>, run: Uuid, count: &dyn Fn(&mut Watermark)| {
+        count(runs.entry(run).or_insert_with(|| Watermark {
+            id: run,
+            revision: 10,
+            identity: crate::support::identity(),
+            instance: "there".to_owned(),
+            started: Timestamp::from_micros(first() * MINUTE),
+            written: Timestamp::from_micros(now * MINUTE),
+            complete_until: Timestamp::from_micros(now * MINUTE),
+            counted_from: Timestamp::from_micros(first() * MINUTE),
+            open_from: Timestamp::from_micros(now * MINUTE),
+            ended: true,
+            ..Watermark::default()
+        }));
+    };
+    for record in minutes.flat_map(minute) {
+        match record {
+            Record::Tally(tally) => of(&mut runs, tally.run, &|run| {
+                run.tallies += 1;
+                run.received += tally.counts.received;
+                run.settled += tally.counts.settled();
+            }),
+            Record::GroupTally(group) => {
+                of(&mut runs, group.run, &|run| run.in_groups += group.count);
+            }
+            Record::SetTally(set) => of(&mut runs, set.run, &|run| {
+                run.in_sets += set.classes.values().sum::<u64>();
+            }),
+            _ => {}
+        }
+    }
+    let watermarks = runs.into_values();
+    watermarks
+        .map(|run| Record::Watermark(Box::new(run)))
+        .collect()
 }
 
 /// Opens the store for writing until this many blocks are as their rows are.
@@ -150,8 +193,22 @@ fn first() -> i64 {
 fn filled() -> Store {
     let store = Store::new();
     let now = Timestamp::now().as_micros() / MINUTE;
-    store.fill((first()..now).step_by(17).flat_map(minute));
+    store.fill(minutes(now).flat_map(minute));
+    store.fill(watermarks(minutes(now), now));
     store
+}
+
+fn minutes(now: i64) -> impl Iterator<Item = i64> {
+    (first()..now).step_by(17)
+}
+
+/// Which runs lack something that their watermarks say.
+fn lacking(store: &Store) -> Vec<bool> {
+    let evidence = store.reader().evidence(&Selection::default());
+    let evidence = evidence.expect("it is read").expect("there is some");
+    let runs = evidence.runs.iter();
+    let marked = runs.filter(|run| run.watermark.as_ref().is_some_and(|run| run.tallies > 0));
+    marked.map(|run| run.lacks_tallies).collect()
 }
 
 /// Blocks that are over, and long enough so that they are added up.
@@ -164,6 +221,8 @@ fn blocks_are_what_their_rows_are() {
     let store = filled();
     condense(&store, over());
     same(&store, "added up");
+    // Case 1: sets of a block belong to their run.
+    assert_eq!(lacking(&store), [false, false]);
     let of_first = (first() + 20) * MINUTE;
     for (what, sql) in [
         ("late rows", ""),
@@ -192,6 +251,9 @@ fn blocks_are_what_their_rows_are() {
             assert!(changed > 0, "{sql}");
         }
         same(&store, what);
+        // One row less than the watermark says.
+        let lacks = what == "rows that are gone" || what == "another identity";
+        assert_eq!(lacking(&store).contains(&true), lacks, "{what}");
     }
     // Added up again, of both identities.
     store
@@ -221,6 +283,37 @@ fn a_block_is_read_instead_of_its_rows_and_one_that_is_damaged_is_not() {
     );
     sql("UPDATE block_sums SET sums = substr(sums, 1, length(sums) / 2), runs = ']'");
     assert_eq!(store.received(), received);
+    sql("UPDATE block_sums SET sums = x'00ff', runs = 7, mark = 'seven'");
+    assert_eq!(store.received(), received);
+    assert_eq!(lacking(&store), [false, false]);
+}
+
+#[test]
+fn patterns_that_never_repeat_are_not_kept_and_are_read() {
+    let store = Store::new();
+    let begins = first() * MINUTE;
+    // More groups than are kept, in some tallies, as each has a limit of its own.
+    let counted = (0..11).flat_map(|minute| {
+        let counted = tally(
+            "GET /a",
+            Timestamp::from_micros(begins + minute * MINUTE),
+            2_000,
+        );
+        let groups: Vec<Record> = (0..1_000)
+            .map(|number| {
+                let name = format!("{:016x}", minute * 1_000 + number);
+                let mut group = group_tally(&counted, &name, 1, new_id());
+                group.run = counted.run;
+                Record::GroupTally(Box::new(group))
+            })
+            .collect();
+        std::iter::once(Record::Tally(Box::new(counted))).chain(groups)
+    });
+    store.fill(counted);
+    condense(&store, 1);
+    let kept = "SELECT count(*) FROM block_sums WHERE sums = 'null'";
+    assert_eq!(number(&store.sql(), kept), 1);
+    same(&store, "not kept");
 }
 
 #[test]

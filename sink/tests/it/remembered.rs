@@ -212,6 +212,10 @@ fn what_is_remembered_of_clickhouse_is_what_it_has() {
     same("rows that grew");
     database.sql("OPTIMIZE TABLE tallies FINAL");
     same("parts that were merged");
+    database.sql(
+        "ALTER TABLE tallies UPDATE received = received + 1 WHERE route = 'GET /a' SETTINGS mutations_sync = 2",
+    );
+    same("rows that a person changed");
     for table in ["group_tallies", "set_tallies", "tallies"] {
         database.sql(&format!(
             "ALTER TABLE {table} DELETE WHERE interval_start < fromUnixTimestamp64Micro(toInt64({})) SETTINGS mutations_sync = 2",

@@ -1,8 +1,8 @@
 //! By what a reader knows which counts have changed since it read them.
 //!
 //! `SQLite` keeps a mark of each five minutes that triggers move. Here there is none: what is not changed in one place, but
-//! replaced by a later row, has nothing to trigger. So a mark is made of the rows themselves: of the key and the revision of each,
-//! which every change adds to, and no merge of parts changes. That reads two or three columns where a report reads all.
+//! replaced by a later row, has nothing to trigger. So a mark is made of the rows themselves: of the key, the revision and the main counts
+//! of each, which no merge of parts changes. That reads a few columns where a report reads all.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,12 +21,18 @@ use crate::remembered::{Marks, SLOT_MICROS};
 
 /// The tables that counts are in, with what makes a row of them.
 const TABLES: [(RecordType, &str); 3] = [
-    (RecordType::SetTally, "t.tally_id, t.set_id, t.revision"),
+    (
+        RecordType::SetTally,
+        "t.tally_id, t.set_id, t.revision, mapValues(t.classes)",
+    ),
     (
         RecordType::GroupTally,
-        "t.tally_id, t.fingerprint, t.revision",
+        "t.tally_id, t.fingerprint, t.revision, t.count",
     ),
-    (RecordType::Tally, "t.id, t.revision"),
+    (
+        RecordType::Tally,
+        "t.id, t.revision, t.received, t.match, t.mismatch",
+    ),
 ];
 
 #[derive(Row, Deserialize)]
@@ -39,8 +45,9 @@ struct SlotRow {
 
 #[derive(Row, Deserialize)]
 struct FirstRow {
+    shard: u32,
+    server: String,
     began_at: i64,
-    rows: u64,
 }
 
 impl ClickHouseReader {
@@ -85,10 +92,16 @@ impl ClickHouseReader {
             since: Some(Timestamp::from_micros(from)),
             ..Selection::default()
         };
-        let select = "SELECT min(toUnixTimestamp64Micro(t.interval_start)) AS began_at, count() AS rows FROM tallies AS t";
-        let question = self.of_identity(select, identity, &selection, "");
-        let found = self.ask::<FirstRow>(question)?;
-        let first = found.into_iter().find(|row| row.rows > 0);
-        Ok(first.map(|row| row.began_at))
+        let select = format!(
+            "SELECT {ORIGIN}, min(toUnixTimestamp64Micro(t.interval_start)) AS began_at FROM tallies AS t"
+        );
+        let tail = format!("GROUP BY {BY_ORIGIN}");
+        let question = self.of_identity(&select, identity, &selection, &tail);
+        let mut first = None;
+        for row in self.ask::<FirstRow>(question)? {
+            self.came_from(row.shard, row.server)?;
+            first = Some(row.began_at.min(first.unwrap_or(i64::MAX)));
+        }
+        Ok(first)
     }
 }

@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::SqliteReader;
+use super::rows::all_of;
 use crate::error::StoreError;
 use crate::read::assemble::Added;
 use crate::read::charged::Charged;
-use crate::read::counting::CountingRows as _;
 use crate::read::groups::{EXAMPLES_TRIED, Spread};
 use crate::read::runs::StoredSums;
 use crate::remembered::{Marks, SLOT_MICROS};
@@ -33,6 +33,9 @@ const BLOCK_SLOTS: i64 = 72;
 pub(crate) const BLOCK_MICROS: i64 = BLOCK_SLOTS * SLOT_MICROS;
 /// Another number when rows are added up in another way, besides other columns.
 const FORMAT: u32 = 1;
+/// Most sums of a block. Patterns that never repeat make hundreds of thousands in six hours, as many as there are rows: they are
+/// not worth keeping, and would not fit into the memory of the process that writes. Such a block is not kept, and its rows are read.
+const MAX_SUMS: usize = 10_000;
 
 /// The sums of a block, in the order in which each was first counted.
 #[derive(Default, Serialize, Deserialize)]
@@ -70,6 +73,9 @@ pub(crate) fn block_mark(marks: &Marks, block: i64) -> i64 {
     marks.0[place(slots.start)..place(slots.end)].hash(&mut hasher);
     hasher.finish().cast_signed()
 }
+
+/// What is kept of a block; `None` where its rows are better read.
+pub(crate) type Kept<T> = Option<T>;
 
 /// Adds up the rows of a block.
 #[derive(Default)]
@@ -157,6 +163,9 @@ impl Folding {
         examples.sort_unstable_by(|one, other| other.cmp(one));
         examples.dedup();
         examples.truncate(EXAMPLES_TRIED);
+        if let Some((_, newest)) = examples.first() {
+            sum.example_id = *newest;
+        }
         Ok(())
     }
 
@@ -178,12 +187,22 @@ impl Folding {
         Ok(())
     }
 
+    /// Whether there are more sums than are kept.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.sums.tallies.len() + self.sums.groups.len() + self.sums.sets.len() > MAX_SUMS
+    }
+
     /// The sums, and what each run has stored, as they are kept.
     pub(crate) fn into_texts(self) -> Result<[String; 2], serde_json::Error> {
         Ok([
             serde_json::to_string(&self.sums)?,
             serde_json::to_string(&self.runs)?,
         ])
+    }
+
+    /// The same for a block whose rows are to be read.
+    pub(crate) fn none() -> [String; 2] {
+        ["null".to_owned(), "null".to_owned()]
     }
 }
 
@@ -239,22 +258,24 @@ impl SqliteReader {
         identity: &Identity,
         folding: &mut Folding,
         (from, to): (i64, i64),
-    ) -> Result<usize, StoreError> {
-        let mut rows = 0;
-        self.each_counted(identity, (true, ""), (from, to), |row| {
-            rows += 1;
+    ) -> Result<(), StoreError> {
+        // Runs and revisions, too, by which it is checked whether all is there.
+        self.each_counted(identity, (all_of, ""), (from, to), |row| {
+            if folding.is_too_large() {
+                return Ok(());
+            }
             match row {
                 CountedRow::Tally(tally) => folding.tally(tally),
                 CountedRow::Group(group) => folding.group(group),
                 CountedRow::Set(set) => folding.set(set),
             }
-        })?;
-        Ok(rows)
+        })
     }
 
     /// The mark that a block has now.
     pub(crate) fn mark_of_block(&self, identity: &Identity, block: i64) -> Result<i64, StoreError> {
-        let marks = self.marks(identity, block * BLOCK_MICROS)?;
+        let first = block * BLOCK_SLOTS;
+        let marks = self.marks_of(identity, first, first + BLOCK_SLOTS)?;
         Ok(block_mark(&marks, block))
     }
 
@@ -279,9 +300,9 @@ impl SqliteReader {
         )?;
         let mut changed = Vec::new();
         for identity in identities {
-            let marks = self.marks(&identity, first * BLOCK_MICROS)?;
+            let marks = self.marks_of(&identity, first * BLOCK_SLOTS, end * BLOCK_SLOTS)?;
             let of_slots = marks.0.iter().map(|(slot, _)| slot / BLOCK_SLOTS);
-            let counted: BTreeSet<i64> = of_slots.filter(|block| *block < end).collect();
+            let counted: BTreeSet<i64> = of_slots.collect();
             let kept: BTreeSet<i64> = self
                 .valid_blocks(&identity, first * BLOCK_MICROS, end * BLOCK_MICROS)?
                 .into_iter()
@@ -319,7 +340,8 @@ impl SqliteReader {
             ];
             // Where it cannot be read, the rows can.
             let found = self.rows(&sql, values, "block_sums", |row| {
-                Ok(serde_json::from_str::<B>(row.text(0, column)?).ok())
+                let text = row.text(0, column).unwrap_or_default();
+                Ok(serde_json::from_str::<Kept<B>>(text).ok().flatten())
             })?;
             let Some(kept) = found.into_iter().flatten().next() else {
                 continue;
@@ -355,12 +377,17 @@ impl SqliteReader {
             end,
         ];
         let kept = self.rows(SELECT_BLOCKS, values, "block_sums", |row| {
-            Ok((row.integer(0, "block")?, row.integer(1, "mark")?))
+            Ok(row
+                .integer(0, "block")
+                .ok()
+                .zip(row.integer(1, "mark").ok()))
         })?;
-        let Some((oldest, _)) = kept.first() else {
+        let kept: Vec<(i64, i64)> = kept.into_iter().flatten().collect();
+        let (Some((oldest, _)), Some((newest, _))) = (kept.first(), kept.last()) else {
             return Ok(Vec::new());
         };
-        let marks = self.marks(identity, oldest * BLOCK_MICROS)?;
+        let slots = (oldest * BLOCK_SLOTS, (newest + 1) * BLOCK_SLOTS);
+        let marks = self.marks_of(identity, slots.0, slots.1)?;
         let kept = kept.into_iter();
         let valid = kept.filter(|(block, mark)| block_mark(&marks, *block) == *mark);
         Ok(valid.map(|(block, _)| block).collect())

@@ -24,6 +24,8 @@ const LOOK_PERIOD: Duration = Duration::from_mins(10);
 /// Rows are read for this long in one step, or a minute of them; there are some steps in a second.
 const STEP_TIME: Duration = Duration::from_millis(20);
 const STEP_MICROS: i64 = 60_000_000;
+/// Old blocks that are removed at once: each may be some megabytes.
+const BLOCKS_PER_LOOK: u32 = 4;
 
 /// What is to be added up.
 pub(super) struct Condenser {
@@ -80,16 +82,28 @@ impl Condenser {
         let reader = self.reader()?;
         let end = (of_block.block + 1) * BLOCK_MICROS;
         let began = Instant::now();
+        let mut read = Ok(());
         while of_block.read_to < end && began.elapsed() < STEP_TIME {
             let to = of_block.read_to + STEP_MICROS;
             let times = (of_block.read_to, to);
-            reader.fold_rows(&of_block.identity, &mut of_block.folding, times)?;
+            read = reader.fold_rows(&of_block.identity, &mut of_block.folding, times);
+            if read.is_err() || of_block.folding.is_too_large() {
+                break;
+            }
             of_block.read_to = to;
+        }
+        if let Err(error) = &read {
+            // Who reads these rows is told; here other blocks must not wait for them.
+            tracing::debug!(%error, block = of_block.block, "six hours cannot be added up");
+        }
+        if read.is_err() || of_block.folding.is_too_large() {
+            of_block.folding = Folding::default();
+            return self.keep(connection, of_block, false).map(|()| true);
         }
         if of_block.read_to < end {
             self.under_way = Some(of_block);
         } else if reader.mark_of_block(&of_block.identity, of_block.block)? == of_block.mark {
-            self.keep(connection, of_block)?;
+            self.keep(connection, of_block, true)?;
         }
         Ok(true)
     }
@@ -131,13 +145,19 @@ impl Condenser {
         let first = now.saturating_sub(age).max(0) / BLOCK_MICROS + 1;
         let end = (now - SETTLED_MICROS) / BLOCK_MICROS;
         connection
-            .execute("DELETE FROM block_sums WHERE block < ?1", [first])
+            .execute(FORGET, params![first, BLOCKS_PER_LOOK])
             .map_err(|error| self.failed(error))?;
         self.waiting = self.reader()?.changed_blocks(first, end)?;
         Ok(())
     }
 
-    fn keep(&self, connection: &Connection, of_block: UnderWay) -> Result<(), StoreError> {
+    /// Keeps a block: its sums, or only that its rows are to be read, until they change.
+    fn keep(
+        &self,
+        connection: &Connection,
+        of_block: UnderWay,
+        has_sums: bool,
+    ) -> Result<(), StoreError> {
         let UnderWay {
             identity,
             block,
@@ -145,9 +165,8 @@ impl Condenser {
             folding,
             ..
         } = of_block;
-        let Ok([sums, runs]) = folding.into_texts() else {
-            return Ok(());
-        };
+        let texts = has_sums.then(|| folding.into_texts().ok()).flatten();
+        let [sums, runs] = texts.unwrap_or_else(Folding::none);
         let values = params![
             identity.migration,
             identity.candidate_version,
@@ -176,6 +195,8 @@ impl Condenser {
         crate::sqlite::failed("add up counts in", &self.path, error)
     }
 }
+
+const FORGET: &str = "DELETE FROM block_sums WHERE rowid IN (SELECT rowid FROM block_sums WHERE block < ?1 LIMIT ?2)";
 
 const KEEP: &str = "INSERT OR REPLACE INTO block_sums (migration, candidate_version, legacy_version, rules_hash, block, mark, \
      sums, runs) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
