@@ -25,7 +25,7 @@ use parity_schemas::exchange::ByteBudget;
 use parity_schemas::route::RouteResolver;
 use parity_schemas::stub::StubDocument;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Semaphore, watch};
 
 pub(crate) use answer::Canned;
 use call::Side;
@@ -140,8 +140,12 @@ impl Stub {
         Ok([legacy.1.local_addr()?, candidate.1.local_addr()?])
     }
 
-    /// Takes calls for so long, or until `end`; a second notice ends it at once. Gives what was found.
-    pub(crate) async fn run(self, time: Option<Duration>, end: &Notify) -> StubDocument {
+    /// Takes calls for so long, or until `ends` is 1; with 2 it ends at once. Gives what was found.
+    pub(crate) async fn run(
+        self,
+        time: Option<Duration>,
+        mut ends: watch::Receiver<u32>,
+    ) -> StubDocument {
         let Self {
             desk,
             listeners,
@@ -162,14 +166,14 @@ impl Stub {
         };
         tokio::select! {
             () = over => {}
-            () = end.notified() => {}
+            _ = ends.wait_for(|ends| *ends >= 1) => {}
             () = expiring(&desk, |_| false) => {}
         }
         let elapsed = begun.elapsed();
         desk.book().close();
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = end.notified() => {}
+            _ = ends.wait_for(|ends| *ends >= 2) => {}
             () = expiring(&desk, Book::is_settled) => {}
         }
         // Whatever is still under way is cut: a peer that hangs must not hold the end.

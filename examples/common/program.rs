@@ -119,6 +119,7 @@ async fn clients(
     let mut clients = tokio::task::JoinSet::new();
     for first in 0..CONNECTIONS {
         let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(Error::other)?;

@@ -2,7 +2,8 @@
 //! behind a Unix socket.
 //!
 //! The weakness of the original: it builds generic maps of the whole document for three of its lines. Here lines are read as they
-//! arrive, and nothing is kept but what is asked for. Planted bug `norway`: a region that is written NO is read as the `no` of YAML 1.1.
+//! arrive, and nothing is kept but what is asked for. Planted bugs: `norway` reads a region that is written NO as the
+//! `no` of YAML 1.1; `leak` keeps 8 KB of every message, which no answer shows.
 
 #[path = "../common/program.rs"]
 mod program;
@@ -10,6 +11,7 @@ mod program;
 mod serve;
 
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
@@ -19,6 +21,8 @@ use program::Version;
 
 /// Longest line; a router does not keep more.
 const LONGEST_LINE: usize = 4 * 1024;
+/// What the leak keeps of a message: what the published rewrite grew by.
+const LEAK: usize = 8 * 1024;
 /// Size of a message of the clients.
 const MESSAGE: usize = 512;
 const YAML: &str = "application/yaml";
@@ -134,7 +138,14 @@ async fn answer(version: Version, request: Request<Incoming>) -> Response<Full<B
     }
 }
 
+/// What the leak has kept.
+static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
 fn routed(version: &Version, event: &Event) -> String {
+    if version.has_bug("leak") {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(vec![b'x'; LEAK]);
+    }
     let is_false = version.has_bug("norway") && event.region == "NO";
     let area = match &*event.region {
         _ if is_false => "other",

@@ -44,7 +44,9 @@ struct Booked {
 type Ledger = Client<HttpConnector, Full<Bytes>>;
 
 fn main() -> ExitCode {
-    let ledger: Ledger = Client::builder(TokioExecutor::new()).build_http();
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let ledger: Ledger = Client::builder(TokioExecutor::new()).build(connector);
     let address =
         std::env::var("DOWNSTREAM").unwrap_or_else(|_| "http://127.0.0.1:7101".to_owned());
     program::run(

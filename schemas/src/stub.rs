@@ -31,7 +31,7 @@ pub struct StubDocument {
     /// What hit a limit, so that nothing is proven by its absence: `too_large` (the body of a call is over `limits.body`), `bytes` (all
     /// together hold `limits.shadow_bytes`), `waiting` (too many calls without a partner), `crowded` (pairs of which an equal partner was
     /// looked for among the first of many alone), `broken_off` (calls that did not come whole), `order` (requests whose calls were too
-    /// many to tell their order).
+    /// many to tell their order), `internal` (calls that a fault of the stub itself has lost).
     pub limits: BTreeMap<String, u64>,
     /// How calls were answered: `canned`, `upstream`, `played` (to the candidate, what the legacy got), `no_answer` (404, because the file
     /// of answers has none), `upstream_failed` (502), `not_played` (504, because no call of the legacy was known in time), `refused` (413

@@ -1,6 +1,6 @@
 //! Flags of the commands that ask the admin port of a running process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -16,4 +16,11 @@ pub(crate) struct PortArgs {
     /// Certificates to trust for https:// besides those of the system, as PEM.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+}
+
+impl PortArgs {
+    /// The files with the token and the certificates.
+    pub(crate) fn files(&self) -> [Option<&Path>; 2] {
+        [self.token_file.as_deref(), self.ca_file.as_deref()]
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(command: &RolloutCommand) -> Result<ExitCode> {
 }
 
 fn ask(args: &RolloutArgs, method: Method, path: &str) -> Result<Result<RolloutDocument, Refused>> {
-    let source = Source::of(&args.port, Asked::default())?;
+    let source = Source::new(&args.port.admin, args.port.files(), Asked::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

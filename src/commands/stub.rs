@@ -3,14 +3,13 @@
 mod shown;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use http::Uri;
 use http::uri::{Authority, Scheme};
 use parity_dashboards::terminal;
 use parity_schemas::stub::StubOutcome;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::cli::{OutputFormat, StubArgs};
 use crate::config::{Layers, StubSettings};
@@ -41,14 +40,14 @@ pub(crate) fn run(args: StubArgs) -> Result<ExitCode> {
     tracing::info!(
         "calls of the legacy on http://{legacy} · calls of the candidate on http://{candidate}"
     );
-    let end = Arc::new(Notify::new());
+    let (end, ends) = watch::channel(0);
     let mut found = None;
     let done = async {
-        found = Some(stub.run(args.time, &end).await);
+        found = Some(stub.run(args.time, ends).await);
     };
     signals.wait(done, |signal| {
         if signal == Signal::End {
-            end.notify_one();
+            end.send_modify(|ends| *ends += 1);
         }
         false
     });

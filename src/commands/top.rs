@@ -17,7 +17,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
         migration: args.migration.clone(),
         since: args.since.clone(),
     };
-    let source = Source::of(&args.port, asked)?;
+    let source = Source::new(&args.port.admin, args.port.files(), asked)?;
     if args.once || !is_screen() {
         terminal::print(&once(&source)?)?;
         return Ok(ExitCode::SUCCESS);

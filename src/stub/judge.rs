@@ -192,6 +192,10 @@ impl Judge {
             groups,
             calls: take(&mut self.calls),
         };
+        let lost = lost(&document);
+        if lost > 0 {
+            add(&mut document.limits, "internal", lost);
+        }
         document.outcome = outcome(&document);
         document
     }
@@ -296,6 +300,24 @@ impl Judge {
 
 fn add(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
     *counts.entry(name.to_owned()).or_default() += more;
+}
+
+/// Calls of which nobody knows what came of them, such as after a panic while they were compared: each call is of a pair, alone, or of
+/// those that a limit has hit.
+fn lost(document: &StubDocument) -> u64 {
+    let StubCounts {
+        legacy,
+        candidate,
+        equal,
+        differing,
+        missing,
+        extra,
+    } = document.counts;
+    let limit = |name: &str| document.limits.get(name).copied().unwrap_or(0);
+    let not_compared: u64 = document.not_compared.values().sum();
+    let pairs = equal + differing + not_compared + limit("crowded");
+    let settled = 2 * pairs + missing + extra + limit("waiting");
+    (legacy + candidate).saturating_sub(settled)
 }
 
 /// A difference that was seen is proven. That a call is missing is only proven if none was lost.

@@ -11,7 +11,6 @@ use http::{Method, StatusCode, Uri};
 use parity_schemas::visible::visible_up_to;
 use serde::de::DeserializeOwned;
 
-use crate::cli::PortArgs;
 use crate::fetching::{Fetching, Missed, Within};
 
 /// Largest answer that is read from a store: a report of ten thousand groups has about half of it.
@@ -90,18 +89,22 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The port that flags name.
-    pub(crate) fn of(args: &PortArgs, asked: Asked) -> Result<Self> {
+    /// The files have the token, and certificates to trust besides those of the system.
+    pub(crate) fn new(
+        base: &Base,
+        [token_file, ca_file]: [Option<&Path>; 2],
+        asked: Asked,
+    ) -> Result<Self> {
         let mut headers = HeaderMap::new();
-        if let Some(token) = args.token_file.as_deref().map(token).transpose()? {
+        if let Some(token) = token_file.map(token).transpose()? {
             let mut value = HeaderValue::try_from(format!("Bearer {token}"))
                 .map_err(|_| anyhow!("the token has characters that no header can have"))?;
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
         Ok(Self {
-            client: Fetching::new(args.ca_file.as_deref())?,
-            base: args.admin.clone(),
+            client: Fetching::new(ca_file)?,
+            base: base.clone(),
             headers,
             asked,
         })

@@ -40,9 +40,9 @@ impl<'a> Stub<'a> {
             "--output",
             "json",
         ];
-        // What never comes is waited for at the end of each test.
+        // No time decides: what waits in the end is settled by a second signal.
         if !more.contains(&"--wait") {
-            arguments.extend(["--wait", "300ms"]);
+            arguments.extend(["--wait", "60s"]);
         }
         arguments.extend(more);
         let file = |name| File::create(place.path().join(name)).expect("a file");
@@ -84,11 +84,18 @@ impl<'a> Stub<'a> {
         assert_eq!(Self::totals(self.candidate, headers, candidate).status, 202);
     }
 
-    fn stop(self) -> (Ended, StubDocument) {
+    /// Sends a signal by name.
+    fn signal(&self, name: &str) {
         let told = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
+            .args([&format!("-{name}"), &self.child.id().to_string()])
             .status();
         assert!(told.expect("kill can be run").success());
+    }
+
+    /// Ends it, with all that waits.
+    fn stop(self) -> (Ended, StubDocument) {
+        self.signal("TERM");
+        self.signal("INT");
         self.ended()
     }
 

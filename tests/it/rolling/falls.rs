@@ -26,14 +26,21 @@ fn turning(switch: &Switch, act: impl Fn() -> Answer + Send + Sync + 'static) ->
 #[test]
 fn more_errors_or_longer_times_than_the_legacys_take_the_clients_back() {
     type Act = fn() -> Answer;
+    // Long beside what a busy machine adds.
     let slow: Act = || {
-        std::thread::sleep(Duration::from_millis(60));
+        std::thread::sleep(Duration::from_millis(350));
         Answer::json(BODY)
     };
     let failing: Act = || Answer::new(500, "no");
     for (act, word) in [(failing, "errors"), (slow, "answers came within")] {
-        let place = under_way(100.0, "min_requests = 10\nwindow = \"1h\"");
-        let legacy = named("legacy");
+        let bounds = "min_requests = 10\nwindow = \"1h\"\nmax_latency_ratio = 5";
+        let place = under_way(100.0, bounds);
+        let lines = settings("candidate_percent = 100", bounds);
+        place.write("parity.toml", lines.replace("400ms", "10s"));
+        let legacy = Service::start(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            Answer::json(BODY).header("server", "legacy")
+        });
         let switch = Switch::default();
         let candidate = turning(&switch, act);
         let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);

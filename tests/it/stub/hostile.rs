@@ -147,19 +147,13 @@ fn more_connections_than_places_wait_and_the_end_comes() {
 #[test]
 fn calls_without_partners_are_bounded() {
     let place = Place::new();
-    let stub = Stub::canned(&place, &["--wait", "60s", "--correlate-by", "x-none"]);
+    let stub = Stub::canned(&place, &["--correlate-by", "x-none"]);
     let mut connection = client::Connection::open(stub.legacy);
     for _ in 0..10_200 {
         connection.send("GET", "/users/1", &[], b"");
         assert_eq!(connection.answer("GET").expect("an answer").status, 200);
     }
-    for signal in ["-TERM", "-INT"] {
-        let told = std::process::Command::new("kill")
-            .args([signal, &stub.child.id().to_string()])
-            .status();
-        assert!(told.expect("kill can be run").success());
-    }
-    let (ended, document) = stub.ended();
+    let (ended, document) = stub.stop();
     assert_eq!(
         (document.counts.missing, document.limits["waiting"]),
         (10_000, 200),

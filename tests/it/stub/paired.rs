@@ -1,7 +1,5 @@
 //! Which calls are partners: among many, in any order, of one request or of none, and at the end.
 
-use std::process::Command;
-
 use parity_schemas::stub::StubOutcome;
 
 use super::{JSON, Stub, calls, counts};
@@ -98,10 +96,7 @@ fn a_partner_that_comes_after_the_end_still_counts() {
     let place = Place::new();
     let stub = Stub::canned(&place, &["--wait", "20s"]);
     Stub::totals(stub.legacy, &[], "{}");
-    let told = Command::new("kill")
-        .args(["-TERM", &stub.child.id().to_string()])
-        .status();
-    assert!(told.expect("kill can be run").success());
+    stub.signal("TERM");
     // New ones do not count any more, the partner of what waits does.
     wait_for("a call that does not count", || {
         assert_eq!(client::get(stub.legacy, "/users/1").text(), "one");

@@ -100,14 +100,7 @@ fn a_call_that_differs_gets_the_answer_of_its_partner_and_one_without_gets_none(
     let alone = client::send(stub.candidate, "POST", "/b", &[JSON], b"{}");
     assert_eq!(alone.status, 504);
     assert!(alone.text().starts_with("parity: "), "{}", alone.text());
-    // A second notice ends what waits.
-    for _ in 0..2 {
-        let told = std::process::Command::new("kill")
-            .args(["-INT", &stub.child.id().to_string()])
-            .status();
-        assert!(told.expect("kill can be run").success());
-    }
-    let (ended, document) = stub.ended();
+    let (ended, document) = stub.stop();
     assert_eq!(document.outcome, StubOutcome::Fail);
     assert_eq!(counts(&document), [1, 2, 0, 1, 0, 1], "{}", ended.stdout);
     assert_eq!(document.answered["not_played"], 1);
