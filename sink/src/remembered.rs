@@ -46,6 +46,8 @@ pub(crate) enum What {
     Sums { with_details: bool },
     /// What one run has stored, to be compared with what it says that it has.
     Run(Uuid),
+    /// Whether one that is at work no more lacks something, by this revision of what it said.
+    Ended(Uuid, u32),
 }
 
 /// The numbers of all slots that count, in order.

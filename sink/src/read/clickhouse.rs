@@ -18,8 +18,11 @@ mod mismatches;
 mod older_examples;
 mod replicas;
 mod rows;
+mod stored;
 mod sums;
 mod watermarks;
+
+use std::cell::RefCell;
 
 use clickhouse::Row;
 use parity_schemas::audit::Audit;
@@ -50,7 +53,7 @@ use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
-use crate::remembered::Remembered;
+use crate::remembered::{Marks, Remembered};
 use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
@@ -63,6 +66,8 @@ pub(super) struct ClickHouseReader {
     runtime: Runtime,
     replicas: Replicas,
     remembered: Option<Remembered>,
+    /// Read once for all that is read together.
+    marks: RefCell<Option<(Identity, Marks)>>,
 }
 
 impl ClickHouseReader {
@@ -78,6 +83,7 @@ impl ClickHouseReader {
             runtime,
             replicas: Replicas::default(),
             remembered,
+            marks: RefCell::default(),
         })
     }
 

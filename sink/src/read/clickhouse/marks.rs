@@ -54,11 +54,21 @@ impl ClickHouseReader {
     /// The marks of what began from this time on, or in the same slot. They are read before what they are of: so of what changes
     /// between the two, it is thought that it has changed since.
     pub(super) fn slot_marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
-        let selection = Selection {
-            since: (from > i64::MIN)
-                .then(|| Timestamp::from_micros(from - from.rem_euclid(SLOT_MICROS))),
-            ..Selection::default()
+        let mut known = self.marks.borrow_mut();
+        let marks = match known.take() {
+            Some((of, marks)) if of == *identity => marks,
+            _ => self.read_marks(identity)?,
         };
+        let first = marks
+            .0
+            .partition_point(|(slot, _)| *slot < from / SLOT_MICROS);
+        let wanted = Marks(marks.0[first..].to_vec());
+        *known = Some((identity.clone(), marks));
+        Ok(wanted)
+    }
+
+    fn read_marks(&self, identity: &Identity) -> Result<Marks, StoreError> {
+        let selection = Selection::default();
         let mut hashers: BTreeMap<i64, DefaultHasher> = BTreeMap::new();
         for (table, key) in TABLES {
             let select = format!(

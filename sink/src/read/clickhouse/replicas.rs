@@ -76,7 +76,10 @@ impl ClickHouseReader {
         &self,
         ask: impl Fn() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.replicas.ask_until_same(ask)
+        self.replicas.ask_until_same(|| {
+            self.marks.take();
+            ask()
+        })
     }
 
     /// Checks that a row came from the same server as the others of its shard.

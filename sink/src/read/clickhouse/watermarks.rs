@@ -143,104 +143,6 @@ impl ClickHouseReader {
         })?;
         Ok(runs)
     }
-
-    /// Checks for each watermark whether the tallies that it lists exist.
-    fn verify(
-        &self,
-        identity: &Identity,
-        watermarks: &mut [(Watermark, bool)],
-    ) -> Result<(), StoreError> {
-        let oldest = Timestamp::now().saturating_add_micros(-VERIFIED_MICROS);
-        let recent = || {
-            let all = watermarks.iter().map(|(watermark, _)| watermark);
-            all.filter(|watermark| watermark.written >= oldest)
-        };
-        let runs: Vec<String> = recent().map(|watermark| watermark.id.to_string()).collect();
-        let Some(from) = recent().map(|watermark| watermark.counted_from).min() else {
-            return Ok(());
-        };
-        let times = |of: fn(&Watermark) -> Timestamp| -> Vec<i64> {
-            recent()
-                .map(|watermark| of(watermark).as_micros())
-                .collect()
-        };
-        let question = self
-            .server
-            .client()
-            .query(&SELECT_FOUND.replace("ORIGIN", ORIGIN))
-            .bind(times(|watermark| watermark.counted_from))
-            .bind(&runs)
-            .bind(times(|watermark| watermark.open_from))
-            .bind(&runs)
-            .bind(&identity.migration)
-            .bind(&identity.legacy_version)
-            .bind(&identity.candidate_version)
-            .bind(&identity.rules_hash)
-            .bind(from.as_micros())
-            .bind(&runs);
-        // A run has tallies on all shards.
-        let mut found = HashMap::<String, StoredTallies>::new();
-        for row in self.ask::<StoredTalliesRow>(question)? {
-            self.came_from(row.shard, row.server)?;
-            let sums = found.entry(row.run_id).or_default();
-            sums.tallies += row.tallies;
-            sums.received += row.received;
-            sums.settled += row.settled;
-            let open = row.open.into_iter();
-            sums.open
-                .extend(open.map(|(id, revision, received, settled)| {
-                    let tally = StoredTally {
-                        revision,
-                        received,
-                        settled,
-                    };
-                    (id, tally)
-                }));
-        }
-        for (table, count) in [
-            (RecordType::GroupTally, "t.count"),
-            (RecordType::SetTally, "arraySum(mapValues(t.classes))"),
-        ] {
-            let question = SELECT_PARTS.replace("ORIGIN", ORIGIN);
-            let question = question
-                .replace("TABLE", table.table())
-                .replace("COUNT", count);
-            let question = self
-                .server
-                .client()
-                .query(&question)
-                .bind(times(|watermark| watermark.open_from))
-                .bind(&runs)
-                .bind(times(|watermark| watermark.counted_from))
-                .bind(&runs)
-                .bind(&identity.migration)
-                .bind(&identity.legacy_version)
-                .bind(&identity.candidate_version)
-                .bind(&identity.rules_hash)
-                .bind(from.as_micros())
-                .bind(&runs);
-            for row in self.ask::<StoredPartsRow>(question)? {
-                self.came_from(row.shard, row.server)?;
-                let sums = found.entry(row.run_id).or_default();
-                let parts = match table {
-                    RecordType::SetTally => &mut sums.in_sets,
-                    _ => &mut sums.in_groups,
-                };
-                parts.closed += row.closed;
-                let open = row.open.into_iter();
-                parts.open.extend(
-                    open.map(|(tally, count, revision)| (tally, StoredPart { count, revision })),
-                );
-            }
-        }
-        for (watermark, lacks) in watermarks {
-            if watermark.written >= oldest {
-                let found = found.remove(&watermark.id.to_string());
-                *lacks = found.unwrap_or_default().lacks(watermark);
-            }
-        }
-        Ok(())
-    }
 }
 
 #[derive(Row, Serialize, Deserialize)]
@@ -338,28 +240,6 @@ struct StartRow {
     started: i64,
 }
 
-/// The tallies of one run.
-#[derive(Row, Serialize, Deserialize)]
-struct StoredTalliesRow {
-    shard: u32,
-    server: String,
-    run_id: String,
-    tallies: u64,
-    received: u64,
-    settled: u64,
-    open: Vec<(String, u32, u64, u64)>,
-}
-
-/// What the groups or sets of one run count.
-#[derive(Row, Deserialize)]
-struct StoredPartsRow {
-    shard: u32,
-    server: String,
-    run_id: String,
-    closed: u64,
-    open: Vec<(String, u64, u32)>,
-}
-
 const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.instance AS instance, \
      toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written, \
      toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended, w.under_way AS under_way, \
@@ -389,29 +269,3 @@ const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migr
 
 const SELECT_STARTS: &str = "SELECT DISTINCT w.instance AS instance, toUnixTimestamp64Micro(w.started) AS started \
      FROM watermarks AS w FINAL WHERE w.migration = ?";
-
-/// For each run, the sums of the tallies between its two times, and the later tallies one by one. A closed tally that seems
-/// to be later, because the clock was set back, is added to the sums by [`StoredTallies::lacks`].
-const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS tallies, sumIf(requests, is_closed) AS received, \
-     sumIf(outcomes, is_closed) AS settled, groupArrayIf((tally_id, tally_revision, requests, outcomes), is_open) AS open FROM (\
-     SELECT ORIGIN, toString(t.run) AS run_id, toString(t.id) AS tally_id, t.revision AS tally_revision, \
-     t.received AS requests, t.match + t.mismatch + arraySum(mapValues(t.not_compared)) AS outcomes, \
-     toUnixTimestamp64Micro(t.interval_start) AS begins, \
-     toInt64(arrayElement(?, indexOf(?, run_id))) AS counted_from, \
-     toInt64(arrayElement(?, indexOf(?, run_id))) AS open_from, \
-     begins >= counted_from AND begins < open_from AS is_closed, begins >= open_from AS is_open \
-     FROM tallies AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? \
-     AND t.rules_hash = ? AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
-     AND run_id IN ?) GROUP BY run_id, shard, server SETTINGS do_not_merge_across_partitions_select_final = 1";
-
-/// For each run, what the rows of groups or sets count between its two times, and later by tally.
-const SELECT_PARTS: &str = "SELECT shard, server, run_id, sumIf(counted, NOT is_open) AS closed, \
-     groupArrayIf((tally_id, counted, lowest), is_open) AS open FROM (\
-     SELECT ORIGIN, toString(t.run) AS run_id, toString(t.tally_id) AS tally_id, \
-     any(toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS is_open, \
-     sumIf(COUNT, toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS counted, \
-     min(t.revision) AS lowest \
-     FROM TABLE AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? \
-     AND t.rules_hash = ? AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
-     AND toString(t.run) IN ? GROUP BY t.run, t.tally_id, shard, server) GROUP BY run_id, shard, server \
-     SETTINGS do_not_merge_across_partitions_select_final = 1";
