@@ -70,15 +70,27 @@ start() {
     last=$!
 }
 
+serves() {
+    case $1 in
+        unix:*) [ -S "${1#unix:}" ] ;;
+        *) (: <>"/dev/tcp/${1%:*}/${1##*:}") 2>/dev/null ;;
+    esac
+}
+
+# What serves an address already would be taken for what is to be started.
+vacant() {
+    local address
+    for address in "$@"; do
+        ! serves "$address" || { say "something else serves $address already; ../common/run.sh says how to choose another address"; exit 2; }
+    done
+}
+
 # Waits until the process that was started last serves an address.
 await() {
     local name=$1 address=$2 tries
     for ((tries = 0; tries < 600; tries++)); do
         kill -0 "$last" 2>/dev/null || break
-        case $address in
-            unix:*) [ -S "${address#unix:}" ] && return ;;
-            *) (: <>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null && return ;;
-        esac
+        ! serves "$address" || return 0
         sleep 0.05
     done
     say "$name does not serve $address:"
@@ -91,6 +103,7 @@ has() { [[ " ${WITHOUT:-} " != *" $1 "* ]] && command -v "$1" >/dev/null; }
 # Starts the service before the rewrite: in its own language where the toolchain is there, else its stand-in.
 start_legacy() {
     local toolchain=$1
+    vacant "$legacy" "$candidate" "$listen" "${ADMIN:-127.0.0.1:9900}"
     if ! has "$toolchain"; then
         say "$toolchain is not here: a stand-in in Rust answers as the legacy"
         start legacy "$sample" legacy "$legacy"

@@ -71,6 +71,11 @@ fn tell_missing(name: &str, toolchain: &str) {
 
 /// Runs an example by its command; `without` names a toolchain that it shall not use.
 fn run(name: &str, flags: &[&str], without: &str) -> Ran {
+    run_with(name, flags, without, &[])
+}
+
+/// The same with more variables.
+fn run_with(name: &str, flags: &[&str], without: &str, more: &[(&str, &str)]) -> Ran {
     let place = Place::new();
     // Taken and given back; nobody else of this test run takes ports from there.
     let ports: Vec<TcpListener> = (0..6)
@@ -111,6 +116,7 @@ fn run(name: &str, flags: &[&str], without: &str) -> Ran {
         .env("MAX_RATE", MAX_RATE)
         .env("WITHOUT", without)
         .env("TMPDIR", place.path())
+        .envs(more.iter().copied())
         .output()
         .expect("timeout and bash are there");
     let left: Vec<_> = std::fs::read_dir(place.path()).expect("readable").collect();
@@ -189,6 +195,21 @@ fn norway_is_no_region_of_events() {
     let leaking = run("events", &["--bug=leak"], "");
     let told = format!("{}{}", leaking.stdout, leaking.stderr);
     assert_eq!(leaking.code, Some(0), "no answer shows a leak: {told}");
+}
+
+#[test]
+fn a_service_of_somebody_else_is_not_taken_for_its_own() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound").to_string();
+    for variable in ["LISTEN", "LEGACY", "CANDIDATE"] {
+        let ran = run_with("payments", &[], "go", &[(variable, &address)]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&address) && ran.stdout.is_empty(),
+            "{variable}: {}",
+            ran.stderr
+        );
+    }
 }
 
 #[test]

@@ -113,6 +113,14 @@ impl<'a> Stub<'a> {
         let whole = serde_json::from_str(&whole.expect("committed")).expect("JSON");
         assert_eq!(schema::wrong(&whole, &whole, &ended.json()), [""; 0]);
         let document: StubDocument = serde_json::from_value(ended.json()).expect("of this type");
+        // Each call that was seen is of a pair, alone, or told to be lost.
+        let not_compared: u64 = document.not_compared.values().sum();
+        let limit = |name: &str| document.limits.get(name).copied().unwrap_or(0);
+        let all = document.counts;
+        let pairs = all.equal + all.differing + not_compared + limit("crowded");
+        let settled = 2 * pairs + all.missing + all.extra + limit("waiting");
+        assert_eq!(all.legacy + all.candidate, settled, "{}", ended.stdout);
+        assert_eq!(limit("internal"), 0, "{}", ended.stdout);
         let code = match document.outcome {
             StubOutcome::Pass => 0,
             StubOutcome::Fail => 1,

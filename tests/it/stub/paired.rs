@@ -178,3 +178,45 @@ fn keep_alive_chunks_and_gzip_are_no_difference() {
     assert_eq!(counts(&document), [3, 3, 3, 0, 0, 0], "{}", ended.stdout);
     assert_eq!(document.outcome, StubOutcome::Pass);
 }
+
+#[test]
+fn more_calls_at_once_than_are_looked_at_are_no_proof_without_a_header() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    for total in 0..40 {
+        Stub::totals(stub.legacy, &[], &total.to_string());
+    }
+    // The last ones first, so that their partners stand far behind.
+    for total in (0..40).rev() {
+        Stub::totals(stub.candidate, &[], &total.to_string());
+    }
+    let (ended, document) = stub.stop();
+    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
+    assert!(document.limits["crowded"] > 0, "{}", ended.stdout);
+    assert_eq!(document.counts.differing, 0, "{}", ended.stdout);
+}
+
+#[test]
+fn a_header_tells_partners_among_any_number_of_calls() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    let traced = |number: u64| format!("00-{number:032x}-{number:016x}-01");
+    for total in 1..=40 {
+        Stub::totals(
+            stub.legacy,
+            &[("traceparent", &traced(total))],
+            &total.to_string(),
+        );
+    }
+    for total in (1..=40).rev() {
+        let sent = if total == 7 { 8 } else { total };
+        Stub::totals(
+            stub.candidate,
+            &[("traceparent", &traced(total))],
+            &sent.to_string(),
+        );
+    }
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [40, 40, 39, 1, 0, 0], "{}", ended.stdout);
+    assert_eq!(document.calls[0].findings[0].legacy.as_deref(), Some("7"));
+}
