@@ -13,6 +13,7 @@ mod metrics;
 mod record;
 mod replay;
 mod rerun;
+mod soak;
 mod stress;
 mod top;
 mod unknown;
@@ -32,6 +33,7 @@ pub(crate) use metrics::MetricsArgs;
 pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
+pub(crate) use soak::SoakArgs;
 pub(crate) use stress::{SentArgs, StressArgs};
 pub(crate) use top::TopArgs;
 pub(crate) use unknown::parse;
@@ -161,6 +163,8 @@ pub(crate) enum Command {
     Metrics(MetricsArgs),
     /// Load both services until each breaks, and compare what they hold and cost: exit 0 pass, 1 fail, 3 undecided
     Stress(Box<StressArgs>),
+    /// Load both services steadily, and see what grows: exit 0 nothing, 1 the candidate, 3 undecided
+    Soak(Box<SoakArgs>),
     /// Keep the register of known differences
     #[command(subcommand)]
     Known(KnownCommand),

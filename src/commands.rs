@@ -18,6 +18,7 @@ pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod selection;
 pub(crate) mod sink;
+pub(crate) mod soak;
 pub(crate) mod stress;
 pub(crate) mod top;
 pub(crate) mod ui;

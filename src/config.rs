@@ -22,6 +22,7 @@ pub(crate) mod render;
 mod routes;
 mod rules;
 pub(crate) mod settings;
+mod soak;
 mod stores;
 mod stress;
 pub(crate) mod substitutes;
@@ -41,6 +42,7 @@ pub(crate) use admin::AdminSettings;
 pub(crate) use metrics::{MetricsSettings, PageSettings};
 pub(crate) use needs::{MirrorSettings, RecheckSettings, host_name};
 pub(crate) use recording::RecordingSettings;
+pub(crate) use soak::SoakSettings;
 pub(crate) use stress::{LoadSettings, ProcessSettings, StressSettings};
 pub(crate) use substitutes::Substitute;
 

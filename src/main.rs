@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Ui(args) => commands::ui::run(&args),
         Command::Top(args) => commands::top::run(&args),
         Command::Metrics(args) => commands::metrics::run(&args),
+        Command::Soak(args) => commands::soak::run(&args),
         Command::Stress(args) => commands::stress::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),

@@ -13,6 +13,7 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
 use parity_schemas::rerun::RerunDocument;
+use parity_schemas::soak::SoakDocument;
 use parity_schemas::stress::StressDocument;
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
@@ -116,6 +117,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "metrics.v1.json",
         &schemars::schema_for!(MetricsDocument).to_value(),
+    );
+    check(
+        "soak.v1.json",
+        &schemars::schema_for!(SoakDocument).to_value(),
     );
     check(
         "stress.v1.json",
