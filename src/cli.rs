@@ -15,6 +15,7 @@ mod record;
 mod replay;
 mod rerun;
 mod rollout;
+mod soak;
 mod stress;
 mod stub;
 mod top;
@@ -36,6 +37,7 @@ pub(crate) use record::{CheckArgs, RecordArgs};
 pub(crate) use replay::{ReplayArgs, SendingArgs};
 pub(crate) use rerun::RerunArgs;
 pub(crate) use rollout::{RolloutArgs, RolloutCommand};
+pub(crate) use soak::SoakArgs;
 pub(crate) use stress::{SentArgs, StressArgs};
 pub(crate) use stub::StubArgs;
 pub(crate) use top::TopArgs;
@@ -171,6 +173,8 @@ pub(crate) enum Command {
     Stub(Box<StubArgs>),
     /// Load both services until each breaks, and compare what they hold and cost: exit 0 pass, 1 fail, 3 undecided
     Stress(Box<StressArgs>),
+    /// Load both services steadily, and see what grows: exit 0 nothing, 1 the candidate, 3 undecided
+    Soak(Box<SoakArgs>),
     /// Keep the register of known differences
     #[command(subcommand)]
     Known(KnownCommand),

@@ -19,6 +19,7 @@ pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod selection;
 pub(crate) mod sink;
+pub(crate) mod soak;
 pub(crate) mod stress;
 pub(crate) mod stub;
 pub(crate) mod top;

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Rollout(command) => commands::rollout::run(&command),
         Command::Metrics(args) => commands::metrics::run(&args),
         Command::Stub(args) => commands::stub::run(*args),
+        Command::Soak(args) => commands::soak::run(&args),
         Command::Stress(args) => commands::stress::run(&args),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Known(command) => commands::known::run(&command),

@@ -54,6 +54,7 @@ pub mod rules;
 pub mod seal;
 pub mod suggest;
 pub mod text;
+pub mod trend;
 mod xml;
 mod yaml;
 

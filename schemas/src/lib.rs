@@ -52,6 +52,7 @@ pub mod secret;
 pub mod served;
 pub mod severity;
 pub mod side;
+pub mod soak;
 pub mod spelling;
 pub mod sqlite;
 pub mod stress;

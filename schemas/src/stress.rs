@@ -257,6 +257,24 @@ impl LoadAnswers {
     }
 }
 
+impl LoadAnswers {
+    /// What is to be said against a pass: too many differ, or none could be compared.
+    pub fn objection(&self) -> Option<(MetricsOutcome, String)> {
+        let compared = self.equal + self.differing;
+        match self.rate() {
+            Some(rate) if rate > self.allowed => Some((
+                MetricsOutcome::Fail,
+                format!("{} of {compared} answers differ under load", self.differing),
+            )),
+            None => Some((
+                MetricsOutcome::Undecided,
+                "no answers could be compared under load".to_owned(),
+            )),
+            Some(_) => None,
+        }
+    }
+}
+
 /// A difference under load. It has no values: those are in a record, which a mirror makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadDifference {
@@ -282,7 +300,6 @@ pub struct LoadGenerator {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "these numbers are exact")]
 mod tests {
     use super::*;
 

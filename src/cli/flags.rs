@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::config::settings::{
-    self, Kind, Setting, metrics, mirror, record, recording, redact, sink, stress, top,
+    self, Kind, Setting, metrics, mirror, record, recording, redact, sink, soak, stress, top,
 };
 
 /// The settings that a command takes as flags.
@@ -103,6 +103,7 @@ impl Takes for OfMirror {
             "legacy_metrics",
             "candidate_metrics",
             "stress",
+            "soak",
         ];
         let mut settings: Vec<_> = settings::all()
             .filter(|setting| setting.flag.is_some() && !elsewhere.contains(&setting.section()))
@@ -300,6 +301,35 @@ pub(crate) struct OfStress;
 impl Takes for OfStress {
     fn settings() -> Vec<&'static Setting> {
         [of_load(), stress::ALL.to_vec()].concat()
+    }
+}
+
+/// `soak`: both services, how they are loaded, and what counts as growth.
+#[derive(Debug)]
+pub(crate) struct OfSoak;
+impl Takes for OfSoak {
+    fn settings() -> Vec<&'static Setting> {
+        // What is about many steps has no meaning for one.
+        let of_steps: [&'static Setting; 15] = [
+            &stress::RATES,
+            &stress::FROM,
+            &stress::FACTOR,
+            &stress::UP_TO,
+            &stress::REFINE,
+            &stress::REPEATS,
+            &stress::WINDOW,
+            &stress::WARM_UP,
+            &stress::PAUSE,
+            &stress::RECOVERY,
+            &stress::THRESHOLDS,
+            &stress::JUDGED_BY,
+            &stress::AT,
+            &stress::PRICE_VCPU,
+            &stress::PRICE_GIB,
+        ];
+        let shared = stress::ALL.iter().copied();
+        let shared = shared.filter(|setting| of_steps.iter().all(|one| one.key != setting.key));
+        [of_load(), soak::ALL.to_vec(), shared.collect()].concat()
     }
 }
 

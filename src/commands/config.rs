@@ -166,6 +166,9 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
             }
             Err(found) => problems.merge(found),
         }
+        if let Err(found) = layers.clone().or(&unnamed).soak() {
+            problems.merge(found);
+        }
     }
     if sinks {
         match layers.sink() {

@@ -9,10 +9,10 @@ mod document;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::{pages, terminal};
-use parity_mirror::load::{Demands, Step, Verdict};
+use parity_mirror::load::{Demands, Run, Step, Verdict};
 use parity_schemas::metrics::MetricsOutcome;
 use parity_schemas::stress::{LoadRun, StressStep, StressVerdict};
 use parity_schemas::visible::visible;
@@ -130,7 +130,7 @@ struct Stressing<'a> {
 impl Stressing<'_> {
     /// Loads both until all is known, or it is ended.
     fn run(&mut self) -> Result<Climb> {
-        self.refuse_the_dead()?;
+        self.sides.refuse_the_dead(self.ending)?;
         let mut climb = Climb::new(self.settings.rates.clone(), self.settings.refine);
         while !self.ending.is_ended()
             && let Some((rate, loaded)) = climb.next()
@@ -141,20 +141,6 @@ impl Stressing<'_> {
             steps.sort_by_key(|step| step.rate);
         }
         Ok(climb)
-    }
-
-    /// A service that does not answer at all is a mistake in its address, and nothing to measure.
-    fn refuse_the_dead(&self) -> Result<()> {
-        for (side, name) in NAMES.iter().enumerate() {
-            self.ending.tell(format!("asks the {name}"));
-            if let Err(failure) = self.sides.answers(side, self.ending)? {
-                bail!(
-                    "the {name} at {} does not answer ({failure}); is it up, and is that its address?",
-                    self.sides.target(side)
-                );
-            }
-        }
-        Ok(())
     }
 
     /// All runs at one rate, both services in turn; which one begins changes from run to run.
@@ -222,7 +208,7 @@ impl Stressing<'_> {
         }
         let loaded = loaded?;
         if let Some(lost) = loaded.seen.as_ref().and_then(|seen| seen.lost.as_ref()) {
-            self.note(side, format!("its processes: {lost}"));
+            self.note(side, &format!("its processes: {lost}"));
         }
         let demands = Demands {
             p99: self.settings.p99,
@@ -230,12 +216,7 @@ impl Stressing<'_> {
             answered: self.settings.min_answered,
             places: self.sides.places,
         };
-        let (verdict, why) = match demands.judge(&loaded.run, step.rate) {
-            Verdict::Held => (StressVerdict::Held, None),
-            Verdict::Broken(why) => (StressVerdict::Broken, Some(why)),
-            Verdict::Generator(why) => (StressVerdict::Generator, Some(why)),
-            Verdict::Unclear(why) => (StressVerdict::Unclear, Some(why)),
-        };
+        let (verdict, why) = verdict_of(&demands, &loaded.run, step.rate);
         Ok(loaded.told(verdict, why, step))
     }
 
@@ -249,24 +230,35 @@ impl Stressing<'_> {
                 return Ok(true);
             };
             if begun.elapsed() >= self.settings.recovery {
-                self.note(
-                    side,
-                    format!(
-                        "it answers no more since {rate}/s ({failure}): it did not survive the load, and was asked nothing further"
-                    ),
+                let note = format!(
+                    "it answers no more since {rate}/s ({failure}): it did not survive the load, and was asked nothing further"
                 );
+                self.note(side, &note);
                 return Ok(false);
             }
             self.ending.pause(LOOK);
         }
     }
 
-    fn note(&mut self, side: usize, note: String) {
-        let note = visible(&note);
+    fn note(&mut self, side: usize, note: &str) {
+        let note = visible(note);
         let notes = &mut self.notes[side];
         if !notes.contains(&note) {
             notes.push(note);
         }
+    }
+}
+
+/// What is said of a run, and why if the rate was not held.
+pub(crate) type Judged = (StressVerdict, Option<String>);
+
+/// Judges a run.
+pub(crate) fn verdict_of(demands: &Demands, run: &Run, rate: u32) -> Judged {
+    match demands.judge(run, rate) {
+        Verdict::Held => (StressVerdict::Held, None),
+        Verdict::Broken(why) => (StressVerdict::Broken, Some(why)),
+        Verdict::Generator(why) => (StressVerdict::Generator, Some(why)),
+        Verdict::Unclear(why) => (StressVerdict::Unclear, Some(why)),
     }
 }
 

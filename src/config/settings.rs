@@ -204,10 +204,10 @@ impl Setting {
         name_of(self.key)
     }
 
-    /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, `metrics` and `stress`: some of their flags
+    /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, `metrics`, `stress` and `soak`: some of their flags
     /// mean something else with other commands.
     pub(crate) fn variable(&self) -> String {
-        let is_own = matches!(self.section(), "sink" | "metrics" | "stress");
+        let is_own = matches!(self.section(), "sink" | "metrics" | "stress" | "soak");
         let flag = self.flag.filter(|_| !is_own);
         variable_of(flag.map_or(self.key, |flag| flag.name.trim_start_matches('-')))
     }

@@ -12,7 +12,7 @@ use super::metrics::PageSettings;
 use super::needs::MirrorSettings;
 use super::problem::{Problem, Problems};
 use super::settings::metrics::{MetricsOfSide, candidate, legacy, window};
-use super::settings::{Many, One, Setting, mirror, stress};
+use super::settings::{Many, One, Setting, mirror, soak, stress};
 
 /// Everything that loading two services needs.
 pub(crate) struct LoadSettings {
@@ -74,7 +74,7 @@ const MOST_RATES: usize = 100;
 impl Layers {
     /// Whether anything is said about loads.
     pub(crate) fn says_stress(&self) -> bool {
-        let mut all = stress::ALL.iter();
+        let mut all = stress::ALL.iter().chain(soak::ALL);
         all.any(|setting| self.is_given(setting))
     }
 

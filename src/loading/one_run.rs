@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use parity_comparator::metrics::measures;
+use anyhow::{Context, Result, bail};
+use parity_comparator::metrics::{Scrapes, measures};
 use parity_mirror::load::{Failure, Generator, LoadConfig, Run, Step};
 use parity_schemas::exchange::Request;
-use parity_schemas::metrics::{Measure, MetricValue};
+use parity_schemas::metrics::Measure;
 use parity_schemas::stress::{LoadRun, LoadValue, StressVerdict};
 
 use super::ending::Ending;
@@ -44,7 +44,7 @@ const PROBE: Step = Step {
 
 /// Both services, ready to be loaded.
 pub(crate) struct Sides {
-    sides: [OneSide; 2],
+    both: [OneSide; 2],
     own: Option<Watched>,
     ca_file: Option<PathBuf>,
     page_interval: Duration,
@@ -66,9 +66,13 @@ pub(crate) struct Loaded {
     /// Of the service.
     pub(crate) seen: Option<Seen>,
     /// Of this process.
-    own: Option<Seen>,
-    pages: Vec<(Measure, MetricValue)>,
-    source: &'static str,
+    pub(crate) own: Option<Seen>,
+    /// The pages of the service.
+    pub(crate) scrapes: Option<Scrapes>,
+    /// Where what is seen of it is from.
+    pub(crate) source: &'static str,
+    /// When the last answer was there, or the load was ended.
+    ended: Instant,
     /// The measured part.
     pub(crate) from: Instant,
     pub(crate) to: Instant,
@@ -112,7 +116,7 @@ impl Sides {
             })
         };
         Ok(Self {
-            sides: [side(0, &policy.legacy)?, side(1, &policy.candidate)?],
+            both: [side(0, &policy.legacy)?, side(1, &policy.candidate)?],
             own: Watched::own(),
             ca_file: policy.ca_file.clone(),
             page_interval: load.page_interval,
@@ -123,7 +127,7 @@ impl Sides {
 
     /// The address of a service.
     pub(crate) fn target(&self, side: usize) -> &str {
-        &self.sides[side].target
+        &self.both[side].target
     }
 
     /// Loads one service. `interval` is how often its processes are read.
@@ -134,7 +138,7 @@ impl Sides {
         interval: Duration,
         ending: &Ending,
     ) -> Result<Loaded> {
-        let one = &self.sides[side];
+        let one = &self.both[side];
         let live = ending.live();
         let watch = |watched: &Option<Watched>| {
             let watched = watched.clone();
@@ -154,6 +158,7 @@ impl Sides {
         let page = page.map(|page| LookingAtOne::start(page, time, self.ca_file.as_deref()));
         let page = page.transpose()?;
         let run = one.generator.run(step, &live);
+        let ended = Instant::now();
         let was_whole = run.as_ref().is_ok_and(|run| !run.is_cut);
         let finish = |watching: Option<Watching>| watching.map(Watching::finish).transpose();
         let (seen, own) = (finish(seen)?, finish(own)?);
@@ -162,16 +167,31 @@ impl Sides {
             run: run?,
             seen,
             own,
-            pages: pages.as_ref().map(measures).unwrap_or_default(),
+            scrapes: pages,
+            ended,
             source: one.watched.as_ref().map_or("", Watched::source),
             from,
             to: from + step.window,
         })
     }
 
+    /// A service that does not answer at all is a mistake in its address, and nothing to measure.
+    pub(crate) fn refuse_the_dead(&self, ending: &Ending) -> Result<()> {
+        for (side, name) in NAMES.iter().enumerate() {
+            ending.tell(format!("asks the {name}"));
+            if let Err(failure) = self.answers(side, ending)? {
+                bail!(
+                    "the {name} at {} does not answer ({failure}); is it up, and is that its address?",
+                    self.target(side)
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a service answers at all, and if not, how it fails.
     pub(crate) fn answers(&self, side: usize, ending: &Ending) -> Result<Result<(), String>> {
-        let run = self.sides[side].generator.run(PROBE, &ending.live())?;
+        let run = self.both[side].generator.run(PROBE, &ending.live())?;
         if run.answers() > 0 || ending.is_ended() {
             return Ok(Ok(()));
         }
@@ -185,8 +205,19 @@ impl Sides {
 }
 
 impl Loaded {
+    /// Answers a second in the measured part, as far as it came.
+    pub(crate) fn answered(&self) -> f64 {
+        let ended = self.ended.min(self.to);
+        let seconds = ended.saturating_duration_since(self.from).as_secs_f64();
+        if seconds > 0.0 {
+            self.run.in_time as f64 / seconds
+        } else {
+            0.0
+        }
+    }
+
     /// CPU of this process meanwhile, in cores.
-    fn generator_cpu(&self) -> Option<f64> {
+    pub(crate) fn generator_cpu(&self) -> Option<f64> {
         cores(self.own.as_ref()?.within(self.from, self.to))
     }
 
@@ -267,7 +298,8 @@ impl Loaded {
             self.source,
         );
         put(Measure::Threads, each(|sample| sample.threads), self.source);
-        for (measure, found) in &self.pages {
+        let pages = self.scrapes.as_ref().map(measures).unwrap_or_default();
+        for (measure, found) in &pages {
             // What the load and the system say of it is not asked twice.
             let is_of_load = matches!(
                 measure,

@@ -142,7 +142,7 @@ impl Taking {
     }
 
     fn template(&mut self, template: &str, args: &SentArgs) -> Result<()> {
-        self.told.source = template.to_owned();
+        template.clone_into(&mut self.told.source);
         let (method, url) = template
             .trim()
             .split_once(' ')

@@ -14,6 +14,7 @@ use parity_schemas::recording::RecordedExchange;
 use parity_schemas::report::Report;
 use parity_schemas::rerun::RerunDocument;
 use parity_schemas::rollout::RolloutDocument;
+use parity_schemas::soak::SoakDocument;
 use parity_schemas::stress::StressDocument;
 use parity_schemas::stub::StubDocument;
 use parity_schemas::suggested::Suggestions;
@@ -122,6 +123,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "metrics.v1.json",
         &schemars::schema_for!(MetricsDocument).to_value(),
+    );
+    check(
+        "soak.v1.json",
+        &schemars::schema_for!(SoakDocument).to_value(),
     );
     check(
         "stress.v1.json",

@@ -82,6 +82,7 @@ mod rollouts;
 mod scale;
 mod screens;
 mod secrets;
+mod soak;
 mod store_lost;
 mod stress;
 mod stub;

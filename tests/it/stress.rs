@@ -4,6 +4,7 @@
 mod refused;
 mod trouble;
 
+use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -292,7 +293,7 @@ fn a_file_of_requests_is_sent_as_it_is_and_a_table_is_for_people() {
     ] {
         let line = serde_json::json!({"schema": "parity.exchange/v1", "time": "2026-11-24T03:00:00.000000Z",
             "method": method, "url": url, "body": body});
-        lines.push_str(&format!("{line}\n"));
+        writeln!(lines, "{line}").expect("memory");
     }
     place.write("traffic.ndjson", lines);
     place.write(

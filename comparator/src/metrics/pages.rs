@@ -102,6 +102,11 @@ impl Scrapes {
         self.failure.as_deref()
     }
 
+    /// Whether it could not be read to the end.
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
     fn thin(&mut self) {
         while self.bytes() > KEPT_BYTES && self.pages.len() > 2 {
             let last = self.pages.len() - 1;

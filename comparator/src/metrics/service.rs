@@ -11,6 +11,21 @@ use super::pages::{Scrape, Scrapes};
 /// Types that say nothing.
 const NO_TYPES: [&str; 2] = ["untyped", "unknown"];
 
+impl Scrapes {
+    /// A gauge over time, in seconds since the first page was asked for, and the metric that says it; `None` if no page has it.
+    pub fn series(&self, subject: Subject) -> Option<(String, Vec<(f64, f64)>)> {
+        let sources = Service::of(self).typed(subject, &["gauge", "counter"]);
+        sources.into_iter().find_map(|source| {
+            let samples = self.pages.iter().filter_map(|scrape| {
+                let values = gauge(std::slice::from_ref(scrape), &source, "");
+                Some((scrape.at, values.first()? * source.unit))
+            });
+            let samples: Vec<(f64, f64)> = samples.collect();
+            (!samples.is_empty()).then_some((source.name, samples))
+        })
+    }
+}
+
 /// A service with what holds for all of its measures.
 pub(super) struct Service<'a> {
     pub(super) scrapes: &'a Scrapes,

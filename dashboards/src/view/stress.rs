@@ -3,7 +3,8 @@
 use parity_comparator::metrics::shown;
 use parity_schemas::metrics::Unit;
 use parity_schemas::stress::{
-    LoadAnswers, LoadGenerator, LoadRequests, StressCost, StressDemands, StressSide, StressTable,
+    LoadAnswers, LoadGenerator, LoadRequests, LoadRun, StressCost, StressDemands, StressSide,
+    StressTable,
 };
 use parity_schemas::visible::visible_up_to;
 
@@ -56,18 +57,15 @@ pub(crate) fn title(table: &StressTable) -> String {
 
 /// What was sent.
 pub(crate) fn sent(requests: &LoadRequests) -> String {
-    let mut text = format!(
-        "{}: {}",
-        visible_up_to(&requests.source, MAX_CHARS),
-        plural(requests.requests, "request", "requests")
-    );
-    for (why, count) in &requests.left_out {
-        text.push_str(&format!(", {} left out ({why})", grouped(*count)));
-    }
+    let source = visible_up_to(&requests.source, MAX_CHARS);
+    let count = plural(requests.requests, "request", "requests");
+    let mut parts = vec![format!("{source}: {count}")];
+    let left_out = requests.left_out.iter();
+    parts.extend(left_out.map(|(why, count)| format!("{} left out ({why})", grouped(*count))));
     if requests.unreadable > 0 {
-        text.push_str(&format!(", {} not readable", grouped(requests.unreadable)));
+        parts.push(format!("{} not readable", grouped(requests.unreadable)));
     }
-    text
+    parts.join(", ")
 }
 
 /// What the difference is worth.
@@ -101,16 +99,28 @@ pub(crate) fn cost(cost: &StressCost) -> [String; 2] {
 
 /// Whether both answered alike.
 pub(crate) fn answers(answers: &LoadAnswers) -> String {
-    let compared = answers.equal + answers.differing;
-    let mut text = format!(
-        "{} compared under load, {} of them differ",
-        plural(compared, "answer", "answers"),
-        grouped(answers.differing)
+    let compared = plural(answers.equal + answers.differing, "answer", "answers");
+    let differing = grouped(answers.differing);
+    let mut parts = vec![
+        format!("{compared} compared under load"),
+        format!("{differing} of them differ"),
+    ];
+    let others = answers.not_compared.iter();
+    parts.extend(others.map(|(why, count)| format!("{} not compared ({why})", grouped(*count))));
+    parts.join(", ")
+}
+
+/// What became of the requests of one stretch.
+pub(crate) fn load(run: &LoadRun) -> String {
+    let mut parts = vec![plural(run.due, "request", "requests")];
+    parts.extend(
+        run.latency
+            .get("p99")
+            .map(|p99| format!("p99 {}", time(*p99))),
     );
-    for (why, count) in &answers.not_compared {
-        text.push_str(&format!(", {} not compared ({why})", grouped(*count)));
-    }
-    text
+    let counts = run.statuses.iter().chain(&run.failures);
+    parts.extend(counts.map(|(word, count)| format!("{} {word}", grouped(*count))));
+    parts.join(", ")
 }
 
 /// What parity itself did.

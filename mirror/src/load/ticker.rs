@@ -37,7 +37,7 @@ mod timer {
         pub(in crate::load) async fn wait(&self, time: Duration) -> io::Result<()> {
             let spec = |time: Duration| Timespec {
                 tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(time.subsec_nanos()).into(),
+                tv_nsec: time.subsec_nanos().into(),
             };
             // Zero would never come.
             let first = spec(time.max(Duration::from_nanos(1)));

@@ -298,23 +298,7 @@ fn outcome(
             all.push((judged.outcome, told));
         }
     }
-    if let Some(answers) = answers {
-        let compared = answers.equal + answers.differing;
-        match answers.rate() {
-            Some(rate) if rate > answers.allowed => all.push((
-                MetricsOutcome::Fail,
-                format!(
-                    "{} of {compared} answers differ under load",
-                    answers.differing
-                ),
-            )),
-            None => all.push((
-                MetricsOutcome::Undecided,
-                "no answers could be compared under load".to_owned(),
-            )),
-            Some(_) => {}
-        }
-    }
+    all.extend(answers.and_then(LoadAnswers::objection));
     if interrupted {
         let told = "it was ended before its time".to_owned();
         all.push((MetricsOutcome::Undecided, told));

@@ -44,6 +44,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("legacy_metrics", metrics::legacy::ALL),
     Section::new("candidate_metrics", metrics::candidate::ALL),
     Section::new("stress", stress::ALL),
+    Section::new("soak", soak::ALL),
     Section::new("links", links::ALL),
 ];
 
@@ -63,6 +64,7 @@ macro_rules! settings {
 }
 
 pub(crate) mod metrics;
+pub(crate) mod soak;
 pub(crate) mod stress;
 
 const fn text(key: &'static str, about: &'static str) -> One<String> {

@@ -49,6 +49,18 @@ pub(crate) fn price(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is no price; write a number such as 25.5"))
 }
 
+/// How sure a test is.
+pub(crate) fn confidence(text: &str) -> Result<f64, String> {
+    let share = super::share(text)?;
+    if (0.5..=0.9999).contains(&share) {
+        Ok(share)
+    } else {
+        Err(format!(
+            "`{text}` is no confidence; write a number from 0.5 to 0.9999"
+        ))
+    }
+}
+
 /// A process.
 pub(crate) fn pid(text: &str) -> Result<u32, String> {
     let pid = text.parse::<u32>().ok().filter(|pid| *pid > 0);
@@ -91,6 +103,7 @@ mod tests {
             host("Staging.Example:80"),
             Ok("staging.example:80".to_owned())
         );
+        assert!(confidence("1").is_err() && confidence("0.4").is_err());
         assert!(repeats("101").is_err() && refinements("11").is_err() && pid("0").is_err());
     }
 }

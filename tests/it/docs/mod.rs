@@ -52,6 +52,7 @@ pages!(
     sessions_about_rollouts_run_as_they_are_printed: "docs/rollouts.md",
     sessions_about_rules_run_as_they_are_printed: "docs/rules.md",
     sessions_about_security_run_as_they_are_printed: "docs/security.md",
+    sessions_about_soaks_run_as_they_are_printed: "docs/soak.md",
     sessions_about_stress_run_as_they_are_printed: "docs/stress.md",
     sessions_about_troubleshooting_run_as_they_are_printed: "docs/troubleshooting.md",
     sessions_about_the_verdict_run_as_they_are_printed: "docs/verdict.md",

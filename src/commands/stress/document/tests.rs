@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use parity_comparator::metrics::Judged;
 use parity_schemas::stress::{LoadRun, LoadValue};
 
 use super::*;
@@ -76,7 +77,7 @@ fn the_highest_rate_of_both_is_compared_and_a_limit_is_between_two_rates() {
     let measures = with_limits(table.measures, sides);
     let judged = |text: &str| {
         let threshold = [text.parse().expect("a threshold")];
-        judge(&threshold, &measures, Default::default())[0].outcome
+        judge(&threshold, &measures, Judged::default())[0].outcome
     };
     // The legacy is somewhere from 100 to 200, the candidate from 200 on.
     for (text, expected) in [

@@ -1,0 +1,283 @@
+//! What was found of a steady load, as the document that is printed: each series with its trend, and what follows from it.
+
+use parity_comparator::metrics::Scrapes;
+use parity_comparator::trend::{Demand, Slope, Trend, trend};
+use parity_mirror::load::Step;
+use parity_schemas::metrics::{MetricsOutcome, Subject};
+use parity_schemas::soak::{
+    Grows, SOAK_SCHEMA, SoakDocument, SoakSide, SoakSlope, SoakTrend, SoakVerdict,
+};
+use parity_schemas::stress::{LoadAnswers, LoadGenerator, LoadRequests, StressVerdict};
+use parity_schemas::visible::visible;
+
+use crate::commands::stress::Judged;
+use crate::config::SoakSettings;
+use crate::loading::one_run::{Loaded, NAMES};
+use crate::loading::processes::{Sample, Seen};
+
+/// Open files and sockets that a service may have more at the end: connections come and go by dozens, and a leak makes thousands.
+const DESCRIPTORS: f64 = 32.0;
+/// Threads that it may have more: pools grow by a few.
+const THREADS: f64 = 8.0;
+const HOUR: f64 = 3_600.0;
+
+/// What was found of both services.
+pub(super) struct Found {
+    pub(super) sides: [Loaded; 2],
+    pub(super) answers: Option<LoadAnswers>,
+    pub(super) interrupted: bool,
+    pub(super) seconds: f64,
+}
+
+/// Where and how both were loaded.
+pub(super) struct Under {
+    pub(super) step: Step,
+    pub(super) requests: LoadRequests,
+    pub(super) targets: [String; 2],
+    pub(super) judged: [Judged; 2],
+    pub(super) places: usize,
+}
+
+/// All that is told.
+pub(super) fn document(found: Found, settings: &SoakSettings, under: Under) -> SoakDocument {
+    let Found {
+        sides,
+        answers,
+        interrupted,
+        seconds,
+    } = found;
+    let Under {
+        step,
+        requests,
+        targets,
+        judged,
+        places,
+    } = under;
+    let rates = sides.each_ref().map(Loaded::answered);
+    let test = Test {
+        confidence: settings.confidence,
+        memory: settings.growth,
+    };
+    // Each request to a service is one of parity's.
+    let own = sides[0].own.as_ref();
+    let own = own.map_or_else(Vec::new, |seen| {
+        test.of_seen(seen, &sides[0], "process", rates[0] + rates[1])
+    });
+    let generator_cpu = sides[0].generator_cpu();
+    let mut lateness: f64 = 0.0;
+    let mut sides = sides.into_iter().zip(targets).zip(judged).zip(rates);
+    let mut side = || {
+        let (((loaded, target), (verdict, why)), rate) = sides.next()?;
+        let load = loaded.told(verdict, why, step);
+        lateness = lateness.max(load.lateness);
+        Some(SoakSide {
+            target,
+            trends: test.of_service(&loaded, rate),
+            notes: notes(&loaded),
+            load,
+        })
+    };
+    let [Some(legacy), Some(candidate)] = [side(), side()] else {
+        unreachable!("there are two");
+    };
+    let (outcome, reasons) = outcome([&legacy, &candidate], &own, answers.as_ref(), interrupted);
+    SoakDocument {
+        schema: SOAK_SCHEMA.to_owned(),
+        outcome,
+        reasons,
+        interrupted,
+        seconds,
+        warm_up: step.warm_up.as_secs_f64(),
+        rate: step.rate,
+        confidence: settings.confidence,
+        allowed: settings.growth,
+        requests,
+        own,
+        answers,
+        generator: LoadGenerator {
+            threads: settings.load.threads.get() as u64,
+            places: places as u64,
+            cpu: generator_cpu,
+            lateness,
+        },
+        legacy,
+        candidate,
+    }
+}
+
+fn notes(loaded: &Loaded) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(lost) = loaded.seen.as_ref().and_then(|seen| seen.lost.as_ref()) {
+        notes.push(visible(&format!("its processes: {lost}")));
+    }
+    if let Some(failure) = loaded.scrapes.as_ref().and_then(Scrapes::failure) {
+        notes.push(visible(&format!(
+            "a page of its metrics could not be read: {failure}"
+        )));
+    }
+    notes
+}
+
+/// What counts as growth.
+struct Test {
+    confidence: f64,
+    memory: f64,
+}
+
+impl Test {
+    fn allowed(&self, of: Grows) -> f64 {
+        match of {
+            Grows::Rss => self.memory,
+            Grows::Descriptors => DESCRIPTORS,
+            Grows::Threads => THREADS,
+        }
+    }
+
+    /// The trends of a service: by its processes, or else by its page.
+    fn of_service(&self, loaded: &Loaded, rate: f64) -> Vec<SoakTrend> {
+        let mut trends = match &loaded.seen {
+            Some(seen) => self.of_seen(seen, loaded, loaded.source, rate),
+            None => Vec::new(),
+        };
+        let Some(scrapes) = &loaded.scrapes else {
+            return trends;
+        };
+        for (of, subject) in [
+            (Grows::Rss, Subject::Memory),
+            (Grows::Descriptors, Subject::Descriptors),
+            (Grows::Threads, Subject::Threads),
+        ] {
+            if trends.iter().any(|trend| trend.of == of) {
+                continue;
+            }
+            if let Some((metric, samples)) = scrapes.series(subject) {
+                let is_lost = scrapes.is_lost();
+                trends.push(self.judge(of, &metric, &samples, rate, is_lost));
+            }
+        }
+        trends
+    }
+
+    fn of_seen(&self, seen: &Seen, loaded: &Loaded, source: &str, rate: f64) -> Vec<SoakTrend> {
+        let samples = seen.within(loaded.from, loaded.to);
+        let series = |value: fn(&Sample) -> Option<f64>| {
+            let found = samples.iter().filter_map(|sample| {
+                let at = sample.at.saturating_duration_since(loaded.from);
+                Some((at.as_secs_f64(), value(sample)?))
+            });
+            found.collect::<Vec<_>>()
+        };
+        let all = [
+            (Grows::Rss, series(|sample| Some(sample.memory))),
+            (Grows::Descriptors, series(|sample| sample.descriptors)),
+            (Grows::Threads, series(|sample| sample.threads)),
+        ];
+        let all = all
+            .into_iter()
+            .filter(|(of, samples)| *of == Grows::Rss || !samples.is_empty());
+        all.map(|(of, samples)| self.judge(of, source, &samples, rate, seen.lost.is_some()))
+            .collect()
+    }
+
+    fn judge(
+        &self,
+        of: Grows,
+        source: &str,
+        samples: &[(f64, f64)],
+        rate: f64,
+        is_lost: bool,
+    ) -> SoakTrend {
+        let demand = Demand {
+            confidence: self.confidence,
+            allowed: self.allowed(of),
+        };
+        let mut told = SoakTrend {
+            of,
+            source: source.to_owned(),
+            verdict: SoakVerdict::Undecided,
+            why: None,
+            samples: samples.len() as u64,
+            first: None,
+            last: None,
+            per_request: None,
+            per_hour: None,
+            jumps: 0.0,
+        };
+        let (verdict, slope) = match trend(samples, demand) {
+            Trend::Growing(slope) => (SoakVerdict::Growing, slope),
+            Trend::Flat(_) if is_lost => {
+                told.why = Some("it could not be read to the end".to_owned());
+                return told;
+            }
+            Trend::Flat(slope) => (SoakVerdict::Flat, slope),
+            Trend::Unclear(why) => {
+                told.why = Some(why);
+                return told;
+            }
+        };
+        told.verdict = verdict;
+        [told.first, told.last] = slope.ends.map(Some);
+        told.jumps = slope.jumps;
+        told.per_request = (rate > 0.0).then(|| times(slope, 1.0 / rate));
+        told.per_hour = Some(times(slope, HOUR));
+        told
+    }
+}
+
+fn times(slope: Slope, factor: f64) -> SoakSlope {
+    SoakSlope {
+        value: slope.value * factor,
+        low: slope.low * factor,
+        high: slope.high * factor,
+    }
+}
+
+/// What the exit code says, and why. That the legacy grows says nothing against the candidate, and is told.
+fn outcome(
+    [legacy, candidate]: [&SoakSide; 2],
+    own: &[SoakTrend],
+    answers: Option<&LoadAnswers>,
+    interrupted: bool,
+) -> (MetricsOutcome, Vec<String>) {
+    use MetricsOutcome::{Fail, Pass, Undecided};
+    let mut all: Vec<(MetricsOutcome, String)> = Vec::new();
+    for (name, trends, worst) in [
+        (NAMES[0], &*legacy.trends, Pass),
+        (NAMES[1], &*candidate.trends, Fail),
+        ("parity itself", own, Undecided),
+    ] {
+        for trend in trends {
+            let of = trend.of.meaning();
+            match trend.verdict {
+                SoakVerdict::Growing => all.push((worst, format!("{name}: {of} grows"))),
+                SoakVerdict::Undecided if name == NAMES[1] => {
+                    let why = trend.why.as_deref().unwrap_or("it cannot be told");
+                    all.push((Undecided, format!("{name}: {of}: {why}")));
+                }
+                SoakVerdict::Flat | SoakVerdict::Undecided => {}
+            }
+        }
+    }
+    if !candidate.trends.iter().any(|trend| trend.of == Grows::Rss) {
+        let told = format!("{}: nothing tells its resident memory", NAMES[1]);
+        all.push((Undecided, told));
+    }
+    for (name, side, worst) in [(NAMES[0], legacy, Undecided), (NAMES[1], candidate, Fail)] {
+        let why = side.load.why.as_deref().unwrap_or_default();
+        match side.load.verdict {
+            StressVerdict::Broken => all.push((worst, format!("{name}: {why}"))),
+            // What was ended before its time is told once.
+            StressVerdict::Generator => all.push((Undecided, format!("{name}: {why}"))),
+            StressVerdict::Held | StressVerdict::Unclear => {}
+        }
+    }
+    if let Some((outcome, told)) = answers.and_then(LoadAnswers::objection) {
+        all.push((outcome, told));
+    }
+    if interrupted {
+        all.push((Undecided, "it was ended before its time".to_owned()));
+    }
+    all.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
+    let outcome = all.first().map_or(Pass, |(outcome, _)| *outcome);
+    (outcome, all.into_iter().map(|(_, told)| told).collect())
+}
