@@ -16,8 +16,9 @@ use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
-    let load =
-        || Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_serve();
+    let load = || {
+        Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_roll_out()
+    };
     let mut settings = load()?;
     let mut signals = Signals::listen(Hangup::Reloads)?;
     let mut inherited = Inherited::take(settings.handover.as_deref())?;

@@ -100,6 +100,12 @@ impl MirrorSettings {
             .collect()
     }
 
+    /// Leaves the rollout out.
+    fn forget_rollout(&mut self) {
+        self.rollout = None;
+        self.mirror.policy.rollout = None;
+    }
+
     /// The settings that differ from those of a running mirror and cannot be applied to it.
     pub(crate) fn need_a_restart(&self, running: &Self) -> Vec<&'static str> {
         let changed = self.changed(running);
@@ -224,12 +230,22 @@ impl Layers {
 
     /// Everything that `mirror` needs, or all that is wrong. A rule that has expired is wrong, too.
     pub(crate) fn mirror(self) -> Result<MirrorSettings, Problems> {
-        self.mirror_at(Timestamp::now())
+        let mut settings = self.mirror_at(Timestamp::now())?;
+        settings.forget_rollout();
+        Ok(settings)
     }
 
     /// The same for a mirror that is about to serve: a rule that has expired no longer applies, which is a warning. That a
     /// day has come must not keep a proxy from starting again.
     pub(crate) fn mirror_to_serve(self) -> Result<MirrorSettings, Problems> {
+        let mut settings = self.mirror_to_roll_out()?;
+        settings.forget_rollout();
+        Ok(settings)
+    }
+
+    /// The same with the rollout, which only the mirror in front of clients has: a CI job or a replay with the same file must
+    /// not change how far it is.
+    pub(crate) fn mirror_to_roll_out(self) -> Result<MirrorSettings, Problems> {
         let mut settings = self.mirror_at(Timestamp::default())?;
         for rule in settings.expire_rules(Timestamp::now()) {
             tracing::warn!(

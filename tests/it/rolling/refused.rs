@@ -129,3 +129,18 @@ fn where_no_store_can_be_read_a_step_up_is_refused_with_the_reason() {
     assert_eq!(post(&mirror, "back").status, 200);
     assert_eq!(rollout(&mirror)["percent"], 0.0);
 }
+
+#[test]
+fn only_the_mirror_in_front_of_clients_has_a_rollout() {
+    let place = Place::new();
+    place.write("parity.toml", settings("candidate_percent = 100", ""));
+    let line = |number| format!("{{\"method\":\"GET\",\"url\":\"/items/{number}\"}}\n");
+    let traffic: String = (0..super::ENOUGH).map(line).collect();
+    place.write("traffic.ndjson", traffic);
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let (of_legacy, of_candidate) = (legacy.url(), candidate.url());
+    let services = ["--legacy", &of_legacy, "--candidate", &of_candidate];
+    let ended = place.run(&[&["replay", "traffic.ndjson"][..], &services].concat());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!place.path().join("parity-rollout.json").exists());
+}
