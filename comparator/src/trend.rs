@@ -194,8 +194,9 @@ fn without_jumps(blocks: &[(f64, f64)], allowed: f64) -> (Vec<(f64, f64)>, f64, 
         }
         found += 1;
         // One in the middle of a block is seen on both of its sides.
-        for near in at.saturating_sub(1)..=(at + 1).min(steps.len() - 1) {
-            taken[near] = steps[near].max(0.0);
+        let near = at.saturating_sub(1)..(at + 2).min(steps.len());
+        for (taken, step) in taken[near.clone()].iter_mut().zip(&steps[near]) {
+            *taken = step.max(0.0);
         }
     }
     let end = steps.len() - steps.len() / 8;
