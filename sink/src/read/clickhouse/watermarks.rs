@@ -4,10 +4,7 @@
 //! intervals by their exact sums, the open interval by id and revision. Watermarks are read before tallies, so the
 //! tallies may be newer than the watermarks but never older.
 
-use std::collections::HashMap;
-
 use clickhouse::Row;
-use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{OpenTally, UnderWay, Watermark};
@@ -20,7 +17,7 @@ use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::in_force::RunTimes;
 use crate::read::others::{self, OtherRun, Starts};
-use crate::read::runs::{RunWatermarks, StoredPart, StoredTallies, StoredTally, VERIFIED_MICROS};
+use crate::read::runs::RunWatermarks;
 
 impl ClickHouseReader {
     /// The latest watermarks of the runs of one identity. To be read before the tallies.
