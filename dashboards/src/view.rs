@@ -17,6 +17,7 @@ mod decided;
 mod decision;
 pub mod diff;
 mod difference;
+mod down;
 mod examples;
 mod excused;
 mod exported;
@@ -53,6 +54,7 @@ pub(crate) use curl::Curl;
 pub use decided::{Absent, Decided, decided, reported};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
+pub(crate) use down::{Beside, Candidate};
 pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
@@ -68,7 +70,7 @@ pub(crate) use listing::LeftOut;
 pub use listing::Listing;
 pub(crate) use mismatch::{MismatchView, Which};
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
-pub(crate) use now::{Alert, Lately, Now, down_since};
+pub(crate) use now::{Alert, Lately, Now};
 pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,

@@ -76,6 +76,9 @@ pub struct HistoryBucket {
     pub excused: u64,
     /// Times the candidate failed, or only its answer could not be compared.
     pub candidate_failures: u64,
+    /// Those of them in which it gave no whole answer: no connection, a time-out, or no HTTP.
+    #[serde(default)]
+    pub candidate_unanswered: u64,
     /// Clients that were there and did not get a whole answer.
     pub clients_failed: u64,
     /// All clients by outcome; outcomes without a count are absent.

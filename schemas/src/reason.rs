@@ -105,6 +105,20 @@ impl Reason {
         )
     }
 
+    /// The candidate gave no whole answer: there was no connection or it broke, the time was over, or what came is not HTTP. An answer that
+    /// cannot be compared is one.
+    pub const fn is_unanswered(self) -> bool {
+        self.is_candidate_failure()
+            && !matches!(
+                self,
+                Self::CandidateStream
+                    | Self::CandidateTooLarge
+                    | Self::CandidateUndecodable
+                    | Self::CandidateTooDeep
+                    | Self::CandidateWorkBudget
+            )
+    }
+
     /// The exchange could not be compared, and neither the candidate alone nor parity is the cause: the client went
     /// away, the legacy gave no whole answer, or the answer of the legacy or of both cannot be compared. With too many
     /// of these, a decision is undecided.
@@ -222,6 +236,22 @@ mod tests {
     }
 
     #[test]
+    fn a_candidate_that_answers_in_its_own_way_is_there() {
+        let unanswered = Reason::ALL.iter().filter(|reason| reason.is_unanswered());
+        let unanswered: Vec<&str> = unanswered.map(|reason| reason.as_str()).collect();
+        let expected = [
+            "refused",
+            "timeout",
+            "reset",
+            "protocol",
+            "tls",
+            "truncated",
+            "flood",
+        ];
+        assert_eq!(unanswered, expected.map(|name| format!("candidate_{name}")));
+    }
+
+    #[test]
     fn a_candidate_failure_is_told_by_its_name_and_is_never_our_drop() {
         for reason in Reason::ALL {
             assert_eq!(
@@ -236,6 +266,9 @@ mod tests {
             assert!(classes.into_iter().filter(|class| *class).count() <= 1);
             let alone = reason.of_candidate_alone();
             assert!(alone == *reason || reason.is_uncomparable());
+            // What only the candidate's answer is, an answer can be.
+            assert!(alone == *reason || !alone.is_unanswered());
+            assert!(reason.is_candidate_failure() || !reason.is_unanswered());
             let of_legacy = reason.as_str().starts_with("legacy_");
             assert!(!of_legacy || reason.is_uncomparable());
             assert!(alone == *reason || alone.is_candidate_failure());

@@ -7,6 +7,7 @@ use parity_dashboards::server::audit::{self, Auditor as _};
 use parity_dashboards::terminal::{self, Layout};
 use parity_dashboards::view::{self, Allowed};
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource, MAX_DETAIL};
+use parity_schemas::record::Mismatch;
 use parity_schemas::rerun::{RerunDocument, RerunOutcome};
 use parity_schemas::visible::visible_up_to;
 use uuid::Uuid;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &RerunArgs) -> Result<ExitCode> {
         left_out: args.sending.accept_left_out,
     };
     let ran = rerun::run(&settings, &mismatch, allowed);
-    leave_line(&settings, id, ran.as_ref());
+    leave_line(&settings, &mismatch, ran.as_ref());
     let document = ran?;
     match args.output {
         OutputFormat::Json => terminal::print_json(&document)?,
@@ -65,20 +66,12 @@ pub(crate) fn run(args: &RerunArgs) -> Result<ExitCode> {
 
 /// Leaves the line that the same by the admin port leaves: both services were asked. Whoever cannot write to the store may ask all the
 /// same, and is told.
-fn leave_line(settings: &MirrorSettings, id: Uuid, ran: Result<&RerunDocument, &anyhow::Error>) {
-    let (outcome, detail) = match ran {
-        Ok(document) => view::audited(document),
-        Err(failed) => (AuditOutcome::Failed, error::line(failed)),
-    };
-    let line = Audit {
-        migration: settings.identity.migration.clone(),
-        outcome,
-        subject: id.to_string(),
-        detail: visible_up_to(&detail, MAX_DETAIL),
-        user: std::env::var("USER")
-            .map_or_else(|_| String::new(), |user| visible_up_to(&user, MAX_USER)),
-        ..audit::line(AuditAction::Rerun, AuditSource::Command)
-    };
+fn leave_line(
+    settings: &MirrorSettings,
+    mismatch: &Mismatch,
+    ran: Result<&RerunDocument, &anyhow::Error>,
+) {
+    let line = line_of(mismatch, ran);
     let instance = format!("command on {}", host_name());
     let kept = StoreAuditor::start(settings.store.clone(), instance)
         .map_err(|failed| error::line(&failed))
@@ -90,6 +83,23 @@ fn leave_line(settings: &MirrorSettings, id: Uuid, ran: Result<&RerunDocument, &
     }
 }
 
+/// The line. It is of the migration of the mismatch, whatever the settings name: whoever asks for the changes of a migration finds it.
+fn line_of(mismatch: &Mismatch, ran: Result<&RerunDocument, &anyhow::Error>) -> Audit {
+    let (outcome, detail) = match ran {
+        Ok(document) => view::audited(document),
+        Err(failed) => (AuditOutcome::Failed, error::line(failed)),
+    };
+    Audit {
+        migration: mismatch.identity.migration.clone(),
+        outcome,
+        subject: mismatch.id.to_string(),
+        detail: visible_up_to(&detail, MAX_DETAIL),
+        user: std::env::var("USER")
+            .map_or_else(|_| String::new(), |user| visible_up_to(&user, MAX_USER)),
+        ..audit::line(AuditAction::Rerun, AuditSource::Command)
+    }
+}
+
 /// Characters of the name of a user that are kept.
 const MAX_USER: usize = 64;
 
@@ -98,4 +108,23 @@ fn settings(args: &RerunArgs) -> Result<MirrorSettings> {
     let flags = args.flags.settings();
     let layers = Layers::load_here(args.file.config.as_deref(), &flags);
     Ok(layers.mirror_to_ask()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_of_the_migration_of_its_mismatch() {
+        let mut mismatch = Mismatch::default();
+        "payments".clone_into(&mut mismatch.identity.migration);
+        let failed = anyhow!("it is away");
+        let line = line_of(&mismatch, Err(&failed));
+        assert_eq!(line.migration, "payments");
+        assert_eq!(line.subject, mismatch.id.to_string());
+        assert_eq!(
+            (line.outcome, &*line.detail),
+            (AuditOutcome::Failed, "it is away")
+        );
+    }
 }

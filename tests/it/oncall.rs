@@ -126,6 +126,8 @@ fn what_is_down_or_off_is_told_first_and_marked() {
     let place = Place::new();
     let mirror = version(&place, &legacy.url(), NOBODY, "1");
     let ui = place.ui();
+    // After 50 failures the mirror leaves it alone.
+    send(&mirror);
     send(&mirror);
     for of in [&mirror, &ui] {
         let page = says(of, &["Candidate down</strong>: since about "]);

@@ -83,6 +83,8 @@ struct NowTold {
     /// Whether anything is recorded of them.
     is_there: bool,
     tone: Tone,
+    /// What the title says of them.
+    title: &'static str,
     now: String,
     /// The time that is shown, in words.
     span: String,
@@ -138,6 +140,7 @@ pub(crate) fn overview(
         history,
         lately,
         status: shell.status.as_ref(),
+        candidate_version: &decided.report.candidate_version,
     };
     let begins = [history.window, decided.report.window]
         .into_iter()
@@ -153,6 +156,7 @@ pub(crate) fn overview(
         clients: NowTold {
             is_there: history.window.is_some() || view.report.window.is_some(),
             tone: now.tone(),
+            title: now.title(),
             now: now.told(),
             span: shell.span(),
             shown: view.clients_of(history),

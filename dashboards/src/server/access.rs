@@ -62,6 +62,15 @@ impl Access {
         }
     }
 
+    /// Whether one of the tokens is somewhere in a text.
+    pub(super) fn has_token(&self, text: &[u8]) -> bool {
+        let mut tokens = [&self.change, &self.look].into_iter().flatten();
+        tokens.any(|token| {
+            let token = token.as_bytes();
+            !token.is_empty() && text.windows(token.len()).any(|part| equal(part, token))
+        })
+    }
+
     /// What a form of ours carries.
     pub(super) fn form(&self) -> &str {
         &self.form
@@ -111,6 +120,18 @@ mod tests {
             (&none, Some("looks"), Some(Role::Change)),
         ] {
             assert_eq!(access.role(given.map(str::as_bytes)), role, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_wherever_it_stands() {
+        let both = Access::new(Some("changes".to_owned()), Some("looks".to_owned()));
+        for text in ["changes", "looks", "it looks so", "xchanges"] {
+            assert!(both.has_token(text.as_bytes()), "{text}");
+            assert!(!Access::new(None, None).has_token(text.as_bytes()));
+        }
+        for text in ["", "change", "Looks"] {
+            assert!(!both.has_token(text.as_bytes()), "{text}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who changed what: a line for each change by this port, and for each that was tried and did not succeed. Whoever may
-//! not change anything is refused before it is tried: that has a line, too, but only so many in a minute ([`refused`]), because
-//! anybody who reaches the port can cause one.
+//! not change anything is refused before it is tried: that has a line, too, but only so many in a minute and in a day ([`refused`]),
+//! because anybody who reaches the port can cause one. Who shows a token has a number of their own, which strangers cannot use up.
 //!
 //! The line is written when the change is made, and no change waits for it or fails with it: stopping shadowing must always
 //! be possible. It is in the log in any case. Where it cannot come to the record, the log says that, too.
@@ -14,14 +14,20 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible_up_to;
 use uuid::Uuid;
 
-use super::access::Role;
+use super::access::{Access, Role};
 pub use super::site::Auditor;
 use super::site::Site;
 use super::visit::Visitor;
 
-/// Refused changes of one [`MINUTE`] that have a line each: more than a person causes by mistake, and nothing to a store.
-const MOST_REFUSED: u32 = 20;
+/// Refused changes of one [`MINUTE`] that have a line each: more than a person causes by mistake.
+const MOST_IN_MINUTE: u32 = 20;
 const MINUTE: Duration = Duration::from_mins(1);
+/// Those of one [`DAY`] by who shows no token of this port: enough to see that somebody tries. The record keeps lines for long, and
+/// strangers must not fill it: this is 80,000 lines in 400 days, and a list that people can still read.
+const MOST_OF_STRANGERS: u32 = 200;
+/// The same by who shows one: as long as a script that has the wrong token does so every minute.
+const MOST_OF_KNOWN: u32 = 1_440;
+const DAY: Duration = Duration::from_hours(24);
 
 /// A line of a change that is made now; what came of it is filled in.
 pub fn line(action: AuditAction, source: AuditSource) -> Audit {
@@ -71,7 +77,7 @@ pub(super) async fn refused(
     let Some((action, subject)) = change_at(path) else {
         return;
     };
-    let Some(before) = REFUSALS.take() else {
+    let Some(before) = refusals_of(&site.access, role).take(Instant::now()) else {
         return;
     };
     let mut asked = Asked::by(visitor, site, action, &subject);
@@ -112,42 +118,89 @@ fn change_at(path: &str) -> Option<(AuditAction, String)> {
     })
 }
 
-/// The refusals of this process.
-static REFUSALS: Refusals = Refusals(Mutex::new(None));
+/// The refusals of this process, of who shows no token. Whoever reaches a port without tokens is such a one: what is refused there comes from
+/// pages of others.
+static OF_STRANGERS: Refusals = Refusals::up_to(MOST_OF_STRANGERS);
+/// Those of who shows one.
+static OF_KNOWN: Refusals = Refusals::up_to(MOST_OF_KNOWN);
+
+/// The refusals among which one of somebody with this role counts.
+fn refusals_of(access: &Access, role: Option<Role>) -> &'static Refusals {
+    if access.demands_token() && role.is_some() {
+        &OF_KNOWN
+    } else {
+        &OF_STRANGERS
+    }
+}
 
 /// How many refused changes have a line.
-struct Refusals(Mutex<Option<Counted>>);
+struct Refusals {
+    most_in_day: u32,
+    counted: Mutex<Option<Counted>>,
+}
 
 struct Counted {
-    since: Instant,
-    told: u32,
+    minute: Span,
+    day: Span,
     untold: u64,
 }
 
+/// Lines since a time.
+struct Span {
+    since: Instant,
+    told: u32,
+}
+
+impl Span {
+    const fn new(since: Instant) -> Self {
+        Self { since, told: 0 }
+    }
+
+    /// Whether it has so many; a span that is over begins anew.
+    fn is_full(&mut self, now: Instant, long: Duration, most: u32) -> bool {
+        if now.saturating_duration_since(self.since) >= long {
+            *self = Self::new(now);
+        }
+        self.told >= most
+    }
+}
+
 impl Refusals {
+    const fn up_to(most_in_day: u32) -> Self {
+        Self {
+            most_in_day,
+            counted: Mutex::new(None),
+        }
+    }
+
     /// Whether one more has a line, and then how many before it have none.
-    fn take(&self) -> Option<u64> {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        let counted = counted.get_or_insert(Counted {
-            since: now,
-            told: 0,
+    fn take(&self, now: Instant) -> Option<u64> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = counted.get_or_insert_with(|| Counted {
+            minute: Span::new(now),
+            day: Span::new(now),
             untold: 0,
         });
-        if now.duration_since(counted.since) >= MINUTE {
-            (counted.since, counted.told) = (now, 0);
-        }
-        if counted.told >= MOST_REFUSED {
-            if counted.untold == 0 {
-                tracing::warn!(
-                    "{MOST_REFUSED} changes were refused within a minute; more of them are counted, and have no line of their own"
-                );
+        let full = [
+            counted.minute.is_full(now, MINUTE, MOST_IN_MINUTE),
+            counted.day.is_full(now, DAY, self.most_in_day),
+        ];
+        let (most, span) = match full {
+            [_, true] => (self.most_in_day, "day"),
+            [true, false] => (MOST_IN_MINUTE, "minute"),
+            [false, false] => {
+                counted.minute.told += 1;
+                counted.day.told += 1;
+                return Some(std::mem::take(&mut counted.untold));
             }
-            counted.untold += 1;
-            return None;
+        };
+        if counted.untold == 0 {
+            tracing::warn!(
+                "{most} changes were refused within a {span}; more of them are counted, and have no line of their own"
+            );
         }
-        counted.told += 1;
-        Some(std::mem::take(&mut counted.untold))
+        counted.untold += 1;
+        None
     }
 }
 
@@ -173,6 +226,13 @@ impl Asked {
                 ..line(action, AuditSource::AdminPort)
             },
         }
+    }
+
+    /// Of this migration, where what is changed has one of its own: a port shows all that its store has.
+    #[must_use]
+    pub(super) fn of(mut self, migration: &str) -> Self {
+        migration.clone_into(&mut self.line.migration);
+        self
     }
 
     /// The same off the runtime. Whoever asked may be gone meanwhile: it is written all the same.
@@ -201,19 +261,51 @@ mod tests {
 
     #[test]
     fn only_so_many_refusals_have_a_line_and_the_rest_is_counted() {
-        let refusals = Refusals(Mutex::new(None));
-        for _ in 0..MOST_REFUSED {
-            assert_eq!(refusals.take(), Some(0));
+        let refusals = Refusals::up_to(MOST_OF_STRANGERS);
+        let start = Instant::now();
+        for _ in 0..MOST_IN_MINUTE {
+            assert_eq!(refusals.take(start), Some(0));
         }
         for _ in 0..3 {
-            assert_eq!(refusals.take(), None);
+            assert_eq!(refusals.take(start), None);
         }
-        // A minute later.
-        if let Some(counted) = &mut *refusals.0.lock().expect("no panic") {
-            counted.since = counted.since.checked_sub(MINUTE).expect("after the start");
+        assert_eq!(refusals.take(start + MINUTE), Some(3));
+        assert_eq!(refusals.take(start + MINUTE), Some(0));
+    }
+
+    #[test]
+    fn whoever_tries_all_day_has_as_many_lines_as_a_day_has() {
+        for most in [MOST_OF_STRANGERS, MOST_OF_KNOWN] {
+            let refusals = Refusals::up_to(most);
+            let start = Instant::now();
+            let minutes = |count: u32| start + MINUTE * count;
+            let tries = (0..24 * 60).flat_map(|minute| [minutes(minute); 30]);
+            let told: Vec<u64> = tries.filter_map(|now| refusals.take(now)).collect();
+            assert_eq!(told.len(), most as usize);
+            let before: u64 = told.iter().map(|before| before + 1).sum();
+            // The next day has lines again, and the first says how many have none.
+            let untold = refusals.take(start + DAY).expect("a line");
+            assert_eq!(before + untold, 24 * 60 * 30);
         }
-        assert_eq!(refusals.take(), Some(3));
-        assert_eq!(refusals.take(), Some(0));
+    }
+
+    /// Somebody without a token uses up what is for strangers, and nothing of those who have one.
+    #[test]
+    fn strangers_take_no_line_from_who_has_a_token() {
+        let demands = Access::new(Some("changes".to_owned()), Some("looks".to_owned()));
+        let open = Access::new(None, None);
+        for (access, role, expected) in [
+            (&demands, None, &OF_STRANGERS),
+            (&demands, Some(Role::Look), &OF_KNOWN),
+            (&demands, Some(Role::Change), &OF_KNOWN),
+            // Everybody has the role there.
+            (&open, Some(Role::Change), &OF_STRANGERS),
+        ] {
+            assert!(
+                std::ptr::eq(refusals_of(access, role), expected),
+                "{role:?}"
+            );
+        }
     }
 
     #[test]

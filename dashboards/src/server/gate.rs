@@ -52,6 +52,7 @@ impl Gate {
         // One that was stored a moment ago has its line.
         let id = decision.decision_id.to_string();
         let asked = audit::Asked::by(visitor, site, AuditAction::Decision, &id);
+        let asked = asked.of(&decision.migration);
         let written = move |kept: &Decision| asked.ended(AuditOutcome::Done, kept.outcome.as_str());
         self.desk
             .keep(&site.store, given, &question.known, decision, written)

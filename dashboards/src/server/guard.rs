@@ -24,7 +24,7 @@ use parity_schemas::visible::visible_up_to;
 
 use self::browser::is_of_browser;
 pub(super) use self::browser::same_origin;
-use super::access::Role;
+use super::access::{Access, Role};
 use super::answer::ErrorAnswer;
 use super::audit;
 use super::html::sorry;
@@ -38,16 +38,12 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; co
 /// Lets a request pass or answers it here.
 pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let asked = Asked::of(&request);
-    let tried = Tried::of(&request);
+    let tried = Tried::of(&site.access, &request);
     match admitted(&site, request).await {
         Ok(request) => next.run(request).await,
-        Err(Refused {
-            error,
-            visitor,
-            role,
-        }) => {
+        Err(Refused { error, visitor }) => {
             if let Some(tried) = tried {
-                tried.refused(&site, role, &error).await;
+                tried.refused(&site, &error).await;
             }
             let visit = Visit { site, visitor };
             asked.told(&error, &visit)
@@ -59,21 +55,28 @@ pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next:
 struct Tried {
     path: String,
     by: Visitor,
+    /// What the token lets them do that they showed in a header, if they did.
+    role: Option<Role>,
 }
 
 impl Tried {
     /// `None` if a request changes nothing.
-    fn of(request: &Request) -> Option<Self> {
+    fn of(access: &Access, request: &Request) -> Option<Self> {
         let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
-        is_change.then(|| Self {
-            path: request.uri().path().to_owned(),
-            by: caller(request.headers(), request.extensions(), Role::Look),
+        is_change.then(|| {
+            let (headers, extensions) = (request.headers(), request.extensions());
+            let role = access.role(Given::of(headers).token());
+            Self {
+                path: request.uri().path().to_owned(),
+                by: caller(access, headers, extensions, role),
+                role,
+            }
         })
     }
 
     /// Leaves a line of it.
-    async fn refused(&self, site: &Site, role: Option<Role>, error: &ErrorAnswer) {
-        audit::refused(site, &self.by, role, &self.path, error.message()).await;
+    async fn refused(&self, site: &Site, error: &ErrorAnswer) {
+        audit::refused(site, &self.by, self.role, &self.path, error.message()).await;
     }
 }
 
@@ -83,7 +86,7 @@ pub(super) async fn admit_hook(
     request: Request,
     next: Next,
 ) -> Response {
-    let tried = Tried::of(&request);
+    let tried = Tried::of(&site.access, &request);
     let refused = is_for_us(&site, &request).and_then(|()| {
         let headers = request.headers();
         if !same_origin(headers) {
@@ -101,7 +104,7 @@ pub(super) async fn admit_hook(
         Ok(()) => next.run(request).await,
         Err(error) => {
             if let Some(tried) = tried {
-                tried.refused(&site, None, &error).await;
+                tried.refused(&site, &error).await;
             }
             line(&error)
         }
@@ -117,12 +120,20 @@ pub(super) fn is_known(site: &Site, headers: &HeaderMap, given: Option<&str>) ->
     }
 }
 
-/// Who sent a request that may do this.
-pub(super) fn caller(headers: &HeaderMap, extensions: &Extensions, role: Role) -> Visitor {
+/// Who sent a request that may do this; nothing, if `role` is `None`. The name comes to the record, to the log and to pages that who may only
+/// look can read. So there is none of somebody whose role is not known, who may have typed a token, or most of it, in its place;
+/// and none that has a token in it.
+pub(super) fn caller(
+    access: &Access,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+    role: Option<Role>,
+) -> Visitor {
+    let given = Given::of(headers);
     Visitor {
-        role,
+        role: role.unwrap_or(Role::Look),
         address: extensions.get().map(|Peer(address)| *address),
-        user: Given::of(headers).user(),
+        user: role.and_then(|_| given.user(access)),
     }
 }
 
@@ -130,8 +141,6 @@ pub(super) fn caller(headers: &HeaderMap, extensions: &Extensions, role: Role) -
 struct Refused {
     error: ErrorAnswer,
     visitor: Visitor,
-    /// What the token lets them do that was shown, if one was.
-    role: Option<Role>,
 }
 
 impl From<ErrorAnswer> for Refused {
@@ -139,7 +148,6 @@ impl From<ErrorAnswer> for Refused {
         Self {
             error,
             visitor: Visitor::default(),
-            role: None,
         }
     }
 }
@@ -152,7 +160,12 @@ async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused>
         let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password";
         ErrorAnswer::new(ErrorCode::TokenNeeded, text)
     })?;
-    let visitor = caller(request.headers(), request.extensions(), role);
+    let visitor = caller(
+        &site.access,
+        request.headers(),
+        request.extensions(),
+        Some(role),
+    );
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let is_bearer = site.access.demands_token() && matches!(given, Given::Bearer(_));
         request = may_change(site, request, role, is_bearer)
@@ -160,7 +173,6 @@ async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused>
             .map_err(|error| Refused {
                 error,
                 visitor: visitor.clone(),
-                role: Some(role),
             })?;
     }
     request.extensions_mut().insert(visitor);
@@ -330,11 +342,14 @@ impl Given {
         }
     }
 
-    /// The name that somebody gave, made visible.
-    fn user(&self) -> Option<String> {
+    /// The name that somebody gave, made visible; `None` if a token of this port is in it, of which a cut name would show a part.
+    fn user(&self, access: &Access) -> Option<String> {
         let Self::Basic(user, _) = self else {
             return None;
         };
+        if access.has_token(user) {
+            return None;
+        }
         let user = visible_up_to(&String::from_utf8_lossy(user), MAX_USER);
         Some(user).filter(|user| !user.is_empty())
     }
@@ -459,6 +474,7 @@ mod tests {
     #[test]
     fn the_token_counts_as_bearer_and_as_password() {
         let token = b"0123456789abcdef";
+        let open = Access::new(None, None);
         let given = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
@@ -472,7 +488,7 @@ mod tests {
         ] {
             let given = given(value);
             assert_eq!(given.token(), Some(&token[..]), "{value}");
-            assert_eq!(given.user().as_deref(), user, "{value}");
+            assert_eq!(given.user(&open).as_deref(), user, "{value}");
         }
         for wrong in [
             "Bearer 0123456789abcdeX",
@@ -488,8 +504,49 @@ mod tests {
         assert!(Given::of(&HeaderMap::new()).token().is_none());
         // A name comes to logs and pages.
         assert_eq!(
-            given("Basic YRtbMW3igK46eA==").user().as_deref(),
+            given("Basic YRtbMW3igK46eA==").user(&open).as_deref(),
             Some("a\\u{1b}[1m\\u{202e}")
         );
+    }
+
+    /// A token that is typed as the name would stand in the record, in the log and on a page.
+    #[test]
+    fn no_token_and_nothing_of_a_stranger_is_kept_as_a_name() {
+        const CHANGES: &str = "0123456789abcdef0123456789abcdef";
+        // Longer than a name that is kept, so that a cut one would not equal it.
+        let looks = "fedcba9876543210".repeat(8);
+        let both = Access::new(Some(CHANGES.to_owned()), Some(looks.clone()));
+        let open = Access::new(None, None);
+        let tried = |access: &Access, user: &str, password: &str| {
+            let engine = base64::engine::general_purpose::STANDARD;
+            let basic = format!("Basic {}", engine.encode(format!("{user}:{password}")));
+            let request = Request::post("/api/v1/shadowing/off");
+            let request = request.header(header::AUTHORIZATION, basic);
+            let request = request.body(axum::body::Body::empty()).expect("a request");
+            let tried = Tried::of(access, &request).expect("a change");
+            (tried.role, tried.by.user)
+        };
+        let ada = || Some("ada".to_owned());
+        for (access, user, password, expected) in [
+            (&both, CHANGES, "", (None, None)),
+            (&both, &*looks, "", (None, None)),
+            // With a slip of the finger.
+            (&both, &CHANGES[1..], "", (None, None)),
+            (&both, "ada", "wrong", (None, None)),
+            (&both, "ada", CHANGES, (Some(Role::Change), ada())),
+            (&both, "ada", &*looks, (Some(Role::Look), ada())),
+            (&both, CHANGES, CHANGES, (Some(Role::Change), None)),
+            (&both, CHANGES, &*looks, (Some(Role::Look), None)),
+            (&both, &*looks, CHANGES, (Some(Role::Change), None)),
+            (
+                &both,
+                &format!("ada {CHANGES}"),
+                &*looks,
+                (Some(Role::Look), None),
+            ),
+            (&open, "ada", "", (Some(Role::Change), ada())),
+        ] {
+            assert_eq!(tried(access, user, password), expected, "{user}:{password}");
+        }
     }
 }

@@ -108,7 +108,8 @@ async fn run(site: &Visit, id: &str, allowed: Allowed) -> Result<RerunDocument, 
         site,
         AuditAction::Rerun,
         &mismatch.id.to_string(),
-    );
+    )
+    .of(&mismatch.identity.migration);
     let running = tokio::task::spawn_blocking(move || {
         let document = runs.run_again(&mismatch, allowed);
         match &document {

@@ -10,7 +10,8 @@ use super::seen::{Connection, Process, Seen, clock};
 use super::spark;
 use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown, version};
 use crate::view::{
-    CauseName, ChartView, Decided, Entry, ReportView, Status, Tone, history_sentences, not_compared,
+    Candidate, CauseName, ChartView, Decided, Entry, ReportView, Status, Tone, history_sentences,
+    not_compared,
 };
 
 /// Sentences of one kind that are shown.
@@ -198,12 +199,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
     } else {
         text(BAD, "LEGACY DOWN")
     });
-    services.push(match (status.candidate_reachable, seen.down_since()) {
-        (false, Some(since)) => text(BAD, format!("CANDIDATE DOWN since {}", clock(since))),
-        (false, None) => text(BAD, "CANDIDATE DOWN"),
-        (true, Some(since)) => text(OPEN, format!("candidate fails since {}", clock(since))),
-        (true, None) => text(GOOD, "candidate answers"),
-    });
+    services.push(candidate(seen).unwrap_or_else(|| text(GOOD, "candidate answers")));
     services.push(if status.shadowing {
         plain("shadowing is on")
     } else {
@@ -255,10 +251,28 @@ fn lately(seen: &Seen) -> Option<Line<'static>> {
             ),
         ),
     ];
-    if let Some(since) = seen.down_since() {
-        spans.push(text(BAD, format!("CANDIDATE DOWN since {}", clock(since))));
-    }
+    spans.extend(candidate(seen));
     Some(parted(spans))
+}
+
+/// How the candidate stands, if something speaks against it.
+fn candidate(seen: &Seen) -> Option<Span<'static>> {
+    Some(match seen.candidate() {
+        Candidate::Answers => return None,
+        Candidate::Down(Some(silence)) => text(
+            BAD,
+            format!("CANDIDATE DOWN since {}", clock(silence.since)),
+        ),
+        Candidate::Down(None) => text(BAD, "CANDIDATE DOWN"),
+        Candidate::Failed(silence) => text(
+            OPEN,
+            format!(
+                "candidate failed from {} to {}",
+                clock(silence.since),
+                clock(silence.until)
+            ),
+        ),
+    })
 }
 
 fn parted(spans: Vec<Span<'static>>) -> Line<'static> {

@@ -10,7 +10,7 @@ use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 
 use crate::view::words::{percent, shown};
-use crate::view::{Decided, Listing, SinkStatus, Status, down_since};
+use crate::view::{Beside, Candidate, Decided, Listing, SinkStatus, Status};
 
 /// Everything that is shown. Cheap to clone.
 #[derive(Clone)]
@@ -214,10 +214,7 @@ impl Seen {
     /// What must be known before anything else, each in a few words, the gravest first.
     pub(crate) fn alarms(&self) -> Vec<String> {
         let mut alarms = Vec::new();
-        let status = match &self.process {
-            Process::Mirror(status) => Some(status),
-            _ => None,
-        };
+        let status = self.status();
         if let Some(status) = status {
             if !status.ready {
                 alarms.push("DRAINING".to_owned());
@@ -230,13 +227,9 @@ impl Seen {
         if failed > 0.0 {
             alarms.push(format!("CLIENTS FAIL: {}", percent(failed)));
         }
-        let is_down = match status {
-            Some(status) => !status.candidate_reachable,
-            None => self.down_since().is_some(),
-        };
-        if is_down {
-            alarms.push(match self.down_since() {
-                Some(since) => format!("CANDIDATE DOWN since {}", clock(since)),
+        if let Candidate::Down(silence) = self.candidate() {
+            alarms.push(match silence {
+                Some(silence) => format!("CANDIDATE DOWN since {}", clock(silence.since)),
                 None => "CANDIDATE DOWN".to_owned(),
             });
         }
@@ -246,10 +239,29 @@ impl Seen {
         alarms
     }
 
-    /// The last buckets, one after the other, in which the candidate failed on every compared request.
-    pub(crate) fn down_since(&self) -> Option<Timestamp> {
-        let history = self.history.as_ref()?;
-        down_since(history).map(|(since, _)| since)
+    /// What the mirror says, if one is asked.
+    fn status(&self) -> Option<&Status> {
+        match &self.process {
+            Process::Mirror(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// How the candidate stood when the port last answered.
+    pub(crate) fn candidate(&self) -> Candidate {
+        let (Connection::Answered(at) | Connection::Lost { last: Some(at), .. }) = self.connection
+        else {
+            return Candidate::Answers;
+        };
+        let report = self.decided.as_ref().map(|decided| &decided.report);
+        let beside = Beside {
+            at,
+            status: self.status(),
+            runs: report.map_or(&[], |report| &report.watermarks),
+            version: report.map_or("", |report| &report.candidate_version),
+        };
+        let history = self.history.as_deref();
+        beside.candidate(history.and_then(|history| beside.silence(history)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The screen with fixed models, as text.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parity_schemas::clients::ClientOutcome;
@@ -34,7 +35,7 @@ fn history() -> History {
     let bucket = |minute: i64, differing: u64, failures: u64| {
         json!({
             "from": at(minute * 60).to_string(), "received": 120, "compared": 100, "differing": differing,
-            "mismatches": differing - failures, "classes": {}, "excused": 0, "candidate_failures": failures,
+            "mismatches": differing - failures, "classes": {}, "excused": 0, "candidate_failures": failures, "candidate_unanswered": failures,
             "clients_failed": 0, "identities": [], "legacy_head_us": {}, "candidate_head_us": {}
         })
     };
@@ -174,7 +175,7 @@ fn the_screen_answers_in_the_order_of_a_night() {
         "1 CLIENTS",
         "41.5 requests/s · 0 % without a whole answer · 10 % errors of the legacy",
         "added p50 ≤ 100 µs, p99 ≤ 1.0 ms",
-        "legacy answers · candidate fails since",
+        "legacy answers · candidate failed from",
         "2 PARITY",
         "FAIL 30 of 180 compared requests differ",
         "worst: body /total value on GET /\\u{1b}[2J\\u{202e}x/{id}",
@@ -393,6 +394,41 @@ fn what_is_down_is_in_view_on_the_smallest_screen_and_whatever_is_open() {
     // Otherwise there is no such line.
     let (text, _) = drawn(60, 15, &Screen::default(), &self::seen(), true);
     assert!(!text.contains("CANDIDATE DOWN"), "{text}");
+}
+
+/// A process that only reads a store knows of the candidate what the record says, as the pages do.
+#[test]
+fn without_a_mirror_a_candidate_is_down_by_the_rule_of_the_pages() {
+    let seen = |failures: u64, state: &str| {
+        let mut seen = seen();
+        seen.process = Process::Reader;
+        let history = seen.history.as_mut().map(Arc::make_mut).expect("a history");
+        for bucket in &mut history.buckets[3..] {
+            (bucket.compared, bucket.candidate_unanswered) = (failures, failures);
+        }
+        let decided = seen.decided.as_mut().and_then(Arc::get_mut).expect("ours");
+        let run = json!({
+            "instance": "one", "started": at(0).to_string(), "complete_until": null, "last_heard": null,
+            "under_way": 0, "state": state
+        });
+        decided.report.watermarks = vec![serde_json::from_value(run).expect("a run")];
+        seen
+    };
+    let drawn = |seen: &Seen| drawn(120, 34, &Screen::default(), seen, true).0;
+    let down = seen(2, "complete");
+    assert_eq!(
+        down.alarms(),
+        [format!("CANDIDATE DOWN since {}", seen::clock(at(240)))]
+    );
+    assert!(drawn(&down).contains("CANDIDATE DOWN since"));
+    // Two requests are no outage, and what has ended is over.
+    for (failures, state, told) in [(1, "complete", false), (100, "ended", true)] {
+        let seen = seen(failures, state);
+        assert_eq!(seen.alarms(), Vec::<String>::new(), "{failures} {state}");
+        let text = drawn(&seen);
+        assert!(!text.contains("CANDIDATE DOWN"), "{text}");
+        assert_eq!(text.contains("candidate failed from"), told, "{text}");
+    }
 }
 
 #[test]

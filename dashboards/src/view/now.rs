@@ -5,6 +5,7 @@
 //! `parity ui` says the same as the mirror; a mirror adds what only it knows ([`Status`]). The record is about a second
 //! behind, and its tallies are of minutes, so "now" is the running minute and the two before it.
 
+mod candidate;
 mod rollout;
 
 use parity_schemas::audit::{Audit, AuditAction};
@@ -17,18 +18,13 @@ use parity_sink::read::history::HistoryFilter;
 use parity_sink::{Reader, Selection, StoreError};
 
 use super::changes::who;
+use super::down::{LATELY_MICROS, begin_of_now, length, live};
 use super::history::switches;
 use super::words::{grouped, percent, plural, shown};
 use super::{Status, Tone};
 
-/// What is looked at minute by minute: long enough to say since when something is so that began while somebody was paged.
-const LATELY_MICROS: i64 = 30 * INTERVAL_MICROS;
-/// Whole minutes that are now, besides the running one.
-const MINUTES: i64 = 2;
 /// Without a request for this long, that is told.
 const QUIET_MICROS: i64 = 2 * INTERVAL_MICROS;
-/// Requests in a row on which a candidate fails until it is called down: fewer may be those of one bad client.
-const LEAST_DOWN: u64 = 3;
 /// Switches of shadowing that are looked at, of each way: the last one of each of some dozens of mirrors.
 const MAX_SWITCHES: usize = 100;
 
@@ -92,6 +88,8 @@ pub(crate) struct Now<'a> {
     pub(crate) lately: &'a Lately,
     /// Of the mirror that is asked.
     pub(crate) status: Option<&'a Status>,
+    /// The version of the candidate in what a report counts.
+    pub(crate) candidate_version: &'a str,
 }
 
 /// What happened to clients in the last minutes.
@@ -121,36 +119,12 @@ fn ago(micros: i64) -> String {
     format!("{told} ago")
 }
 
-fn length(history: &History) -> i64 {
-    let micros = history.bucket_seconds.saturating_mul(1_000_000);
-    i64::try_from(micros).unwrap_or(i64::MAX)
-}
-
-/// The last buckets, one after the other, in which the candidate failed on every request that was sent to it: when the first
-/// of them begins, and on how many requests it failed.
-pub(crate) fn down_since(history: &History) -> Option<(Timestamp, u64)> {
-    let buckets = history.buckets.iter().rev();
-    let sent = buckets.filter(|bucket| bucket.compared > 0 || bucket.breaker_open > 0);
-    let is_down = |bucket: &&HistoryBucket| bucket.candidate_failures >= bucket.compared;
-    let down = sent.take_while(is_down);
-    down.fold(None, |found: Option<(Timestamp, u64)>, bucket| {
-        let failed = found.map_or(0, |(_, failed)| failed);
-        Some((bucket.from, failed + bucket.candidate_failures))
-    })
-}
-
 impl Now<'_> {
     /// The minutes that are now.
     fn minutes(&self) -> impl Iterator<Item = &HistoryBucket> {
-        let from = self.from();
+        let from = begin_of_now(self.lately.at);
         let buckets = self.lately.recent.buckets.iter();
         buckets.filter(move |bucket| bucket.from >= from)
-    }
-
-    fn from(&self) -> Timestamp {
-        let at = self.lately.at.as_micros();
-        let minute = at - at.rem_euclid(INTERVAL_MICROS);
-        Timestamp::from_micros(minute - MINUTES * INTERVAL_MICROS)
     }
 
     fn rate(&self) -> Rate {
@@ -164,7 +138,8 @@ impl Now<'_> {
         }
         // A record that has just begun has no minutes before.
         let first = self.lately.recent.buckets.first();
-        let from = first.map_or(self.from(), |first| first.from.max(self.from()));
+        let begin = begin_of_now(self.lately.at);
+        let from = first.map_or(begin, |first| first.from.max(begin));
         let micros = (self.lately.at.as_micros() - from.as_micros()).max(1_000_000);
         Rate {
             per_second: received as f64 * 1e6 / micros as f64,
@@ -195,20 +170,38 @@ impl Now<'_> {
         format!("{per_second}, {failed}{errors}")
     }
 
-    /// How good it is for clients, now and in the time that is shown.
+    /// How good it is for clients, now and in the time that is shown. What is over is not told as what is.
     pub(crate) fn tone(&self) -> Tone {
-        let failed = |history: &History| {
-            let mut buckets = history.buckets.iter();
-            buckets.any(|bucket| bucket.clients_failed > 0)
-        };
         let rate = self.rate();
-        if rate.failed > 0 || failed(self.history) || self.is_legacy_down() {
+        if rate.failed > 0 || self.is_legacy_down() {
             Tone::Bad
-        } else if rate.errors > 0 {
+        } else if rate.errors > 0 || self.failed_before().is_some() {
             Tone::Open
         } else {
             Tone::Good
         }
+    }
+
+    /// What the title says of clients, in the tense of the alarm; empty if there is nothing to say.
+    pub(crate) fn title(&self) -> &'static str {
+        if self.rate().failed > 0 || self.is_legacy_down() {
+            "clients fail"
+        } else if self.failed_before().is_some() {
+            "clients failed"
+        } else {
+            ""
+        }
+    }
+
+    /// The last minutes if a client got no whole answer in them, or else the time that is shown if one did; and the last bucket
+    /// in which one did not.
+    fn failed_before(&self) -> Option<(&History, &HistoryBucket)> {
+        let mut histories = [&self.lately.recent, self.history].into_iter();
+        histories.find_map(|history| {
+            let mut buckets = history.buckets.iter().rev();
+            let last = buckets.find(|bucket| bucket.clients_failed > 0)?;
+            Some((history, last))
+        })
     }
 
     fn is_legacy_down(&self) -> bool {
@@ -244,76 +237,25 @@ impl Now<'_> {
                 ),
             ));
         }
-        let last = |history: &History| {
-            let mut buckets = history.buckets.iter().rev();
-            let bucket = buckets.find(|bucket| bucket.clients_failed > 0)?;
-            Some((bucket.from, length(history)))
+        let (history, last) = self.failed_before()?;
+        let failed = history.buckets.iter().map(|one| one.clients_failed).sum();
+        let span = if std::ptr::eq(history, &self.lately.recent) {
+            format!("in the last {} minutes", LATELY_MICROS / INTERVAL_MICROS)
+        } else {
+            "in the time that is shown".to_owned()
         };
-        let (from, long) = last(&self.lately.recent).or_else(|| last(self.history))?;
-        let to = from.saturating_add_micros(long);
-        let failed: u64 = self
-            .history
-            .buckets
-            .iter()
-            .map(|one| one.clients_failed)
-            .sum();
+        let to = last.from.saturating_add_micros(length(history));
         let passed = self.lately.at.as_micros() - to.as_micros();
         Some(Alert::bad(
             "Clients got errors",
             format!(
-                "{} got no whole answer in the time that is shown, the last of them between {} and {} ({})",
+                "{} got no whole answer {span}, the last of them between {} and {} ({})",
                 plural(failed, "request", "requests"),
-                moment(from),
+                moment(last.from),
                 moment(to),
                 ago(passed.max(0))
             ),
         ))
-    }
-
-    fn candidate(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
-        let (recent, whole) = (down_since(&self.lately.recent), down_since(self.history));
-        // Of longer steps only where all of the last minutes are of it, too.
-        let minutes = &self.lately.recent.buckets;
-        let is_all = minutes
-            .iter()
-            .all(|one| one.compared == 0 || recent.is_some_and(|(since, _)| since <= one.from));
-        let found = match (recent, whole) {
-            (Some(recent), Some(whole)) if is_all && whole.0 < recent.0 => Some(whole),
-            (None, whole) if is_all => whole,
-            (recent, _) => recent,
-        };
-        let since = found.map(|(since, failed)| {
-            format!(
-                "since about {} it failed on all requests that were sent to it ({})",
-                moment(since),
-                grouped(failed)
-            )
-        });
-        if self
-            .status
-            .is_some_and(|status| !status.candidate_reachable)
-        {
-            let told = since.unwrap_or_else(|| "the mirror has just found it so".to_owned());
-            let told = format!("{told}; it is left alone and tried again now and then");
-            return Some(Alert::bad("Candidate down", told));
-        }
-        let told = since.filter(|_| found.is_some_and(|(_, failed)| failed >= LEAST_DOWN))?;
-        Some(Alert::bad("Candidate down", told))
-    }
-
-    /// The processes that record now.
-    fn live(&self) -> impl Iterator<Item = &InstanceWatermark> {
-        let runs = self.watermarks.iter();
-        runs.filter(|run| {
-            !matches!(
-                run.state,
-                RunState::Ended
-                    | RunState::Replaced
-                    | RunState::Gone
-                    | RunState::Silent
-                    | RunState::Unheard
-            )
-        })
     }
 
     fn shadowing(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
@@ -324,18 +266,29 @@ impl Now<'_> {
             let of_it = of_it.filter(|change| change.instance == instance);
             of_it.max_by_key(|change| change.time)
         };
-        let is_off = |change: &&Audit| {
-            let mut live = self.live().filter(|run| run.instance == change.instance);
+        // Somebody stopped it last.
+        let is_stopped = |change: &&Audit| {
             let is_last = last(&change.instance).is_some_and(|last| last.id == change.id);
-            let is_of_run = live.any(|run| run.started.is_none_or(|at| at <= change.time));
-            change.action == AuditAction::ShadowingOff && is_last && (is_of_run || counted > 0)
+            let mut live = live(self.watermarks);
+            change.action == AuditAction::ShadowingOff
+                && is_last
+                && live.any(|run| run.instance == change.instance)
         };
-        let off = self.lately.switches.iter().filter(is_off);
-        let off = off.max_by_key(|change| change.time);
+        // A run also begins with a reload. Then only what is counted tells, and of which process only where there is one.
+        let is_off = |change: &&Audit| {
+            let of_it = |run: &&InstanceWatermark| run.instance == change.instance;
+            let mut runs = live(self.watermarks).filter(of_it);
+            let is_of_run = runs.any(|run| run.started.is_none_or(|at| at <= change.time));
+            let is_alone = live(self.watermarks).all(|run| of_it(&run));
+            is_stopped(change) && (is_of_run || counted > 0 && is_alone)
+        };
         let mut switches = self.lately.switches.iter();
+        let off = switches.clone().filter(is_off);
+        let off = off.max_by_key(|change| change.time);
+        let is_unknown = switches.clone().next().is_none() || switches.any(|one| is_stopped(&one));
         let is_off = match self.status {
             Some(status) => !status.shadowing || off.is_some(),
-            None => off.is_some() || counted > 0 && switches.next().is_none(),
+            None => off.is_some() || counted > 0 && is_unknown,
         };
         if !is_off {
             return None;
@@ -347,6 +300,10 @@ impl Now<'_> {
                 moment(change.time),
                 ago((self.lately.at.as_micros() - change.time.as_micros()).max(0)),
                 shown(&who(change))
+            ),
+            None if self.status.is_none() && live(self.watermarks).nth(1).is_some() => format!(
+                "{} not compared in the last minutes; the record does not say in which process, and who stopped it",
+                plural(counted, "request was", "requests were")
             ),
             None => "nothing is compared; the record does not say who stopped it".to_owned(),
         };
@@ -377,7 +334,7 @@ impl Now<'_> {
             ago(passed.max(0)),
             moment(last)
         );
-        if self.live().next().is_some() {
+        if live(self.watermarks).next().is_some() {
             return (passed >= QUIET_MICROS).then(|| Alert::bad("No requests", last));
         }
         let runs = self.watermarks;

@@ -138,7 +138,7 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
         Some(Role::Change) => None,
     };
     if let Some((refused, why)) = refused {
-        let caller = guard::caller(&head.headers, &head.extensions, Role::Look);
+        let caller = guard::caller(&site.access, &head.headers, &head.extensions, role);
         audit::refused(site, &caller, role, head.uri.path(), &why).await;
         return Err(refused);
     }
@@ -155,7 +155,7 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
     let decided = desk.decide(&site.store, &given, &question).await;
     let decision = decided.map_err(|error| Refused::No(error.message().to_owned()))?;
     let brief = if is_kept {
-        let visitor = guard::caller(&head.headers, &head.extensions, Role::Change);
+        let visitor = guard::caller(&site.access, &head.headers, &head.extensions, role);
         GateBrief::of(&gate.keep(&visitor, &given, &question, &decision).await)
     } else {
         GateBrief::of(&decision)

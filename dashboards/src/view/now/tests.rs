@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::*;
 
+mod candidate;
+
 /// The begin of a minute.
 const NOW: i64 = 1_790_000_040;
 
@@ -26,7 +28,7 @@ fn history(step: i64, buckets: &[Counts]) -> History {
             json!({
                 "from": minute(*from).to_string(), "received": received, "compared": compared, "differing": 0,
                 "mismatches": 0, "classes": {}, "excused": 0, "candidate_failures": candidate_failures,
-                "clients_failed": failed, "clients": {"2xx": received - failed, "legacy_unreachable": failed},
+                "candidate_unanswered": candidate_failures, "clients_failed": failed, "clients": {"2xx": received - failed, "legacy_unreachable": failed},
                 "shadowing_off": shadowing_off, "identities": [], "legacy_head_us": {}, "candidate_head_us": {}
             })
         },
@@ -74,21 +76,30 @@ fn told(
     runs: &[InstanceWatermark],
     switches: &[Audit],
 ) -> (Tone, String, Vec<String>) {
-    let lately = Lately {
-        recent: history(1, recent),
-        switches: switches.to_vec(),
-        at: minute(0).saturating_add_micros(30_000_000),
-    };
+    let lately = lately(history(1, recent), switches);
     let now = Now {
         watermarks: runs,
         counted: None,
         history: &history(15, shown),
         lately: &lately,
         status: None,
+        candidate_version: "",
     };
+    (now.tone(), now.told(), alarms(&now))
+}
+
+fn lately(recent: History, switches: &[Audit]) -> Lately {
+    Lately {
+        recent,
+        switches: switches.to_vec(),
+        at: minute(0).saturating_add_micros(30_000_000),
+    }
+}
+
+fn alarms(now: &Now<'_>) -> Vec<String> {
     let alerts = now.alerts(clock).into_iter();
     let alerts = alerts.map(|alert| format!("{}: {}", alert.what, alert.about));
-    (now.tone(), now.told(), alerts.collect())
+    alerts.collect()
 }
 
 const LIVE: fn() -> [InstanceWatermark; 1] = || [run(RunState::Complete, -60)];
@@ -124,7 +135,7 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
     // It is over, and still the first thing that is told.
     let hour: &[Counts] = &[(-45, 900, 70, 900, 0, 0), (-15, 900, 0, 900, 0, 0)];
     let (tone, now, alerts) = told(calm, hour, &LIVE(), &[]);
-    assert!(tone == Tone::Bad && now.starts_with("1.0 "), "{now}");
+    assert!(tone == Tone::Open && now.starts_with("1.0 "), "{now}");
     let [alert] = &alerts[..] else {
         panic!("{alerts:?}");
     };
@@ -136,43 +147,54 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
 }
 
 #[test]
-fn a_candidate_is_down_since_it_failed_on_everything() {
-    let recent: &[Counts] = &[
-        (-4, 60, 0, 60, 1, 0),
-        (-3, 60, 0, 60, 59, 0),
-        (-2, 60, 0, 4, 4, 0),
-        (-1, 60, 0, 0, 0, 0),
-        (0, 30, 0, 1, 1, 0),
-    ];
-    let (.., alerts) = told(recent, &[(-15, 900, 0, 800, 30, 0)], &LIVE(), &[]);
-    let since = clock(minute(-2));
-    assert_eq!(
-        alerts,
-        [format!(
-            "Candidate down: since about {since} it failed on all requests that were sent to it (5)"
-        )]
-    );
-    // Since before the last minutes.
-    let all: &[Counts] = &[(-2, 60, 0, 60, 60, 0), (0, 60, 0, 60, 60, 0)];
-    let day: &[Counts] = &[
-        (-60, 900, 0, 900, 0, 0),
-        (-45, 900, 0, 900, 900, 0),
-        (-15, 900, 0, 900, 900, 0),
-    ];
-    let (.., alerts) = told(all, day, &LIVE(), &[]);
-    let since = clock(minute(-45));
-    assert!(
-        alerts[0].contains(&format!("since about {since} ")),
-        "{alerts:?}"
-    );
-    // One failure is no end, and one answer is a begin.
-    for recent in [
-        &[(-1, 1, 0, 1, 1, 0)][..],
-        &[(-1, 60, 0, 60, 60, 0), (0, 60, 0, 60, 59, 0)],
+fn how_many_clients_failed_is_counted_where_the_last_of_them_is() {
+    // The time that is shown ends before the last minutes, and has none.
+    let recent: &[Counts] = &[(-20, 60, 7, 60, 0, 0), (-10, 60, 2, 60, 0, 0)];
+    for shown in [
+        &[(-300, 900, 0, 900, 0, 0)][..],
+        &[(-300, 900, 50, 900, 0, 0)],
+        &[],
     ] {
-        let recent: Vec<Counts> = recent.to_vec();
-        assert_eq!(told(&recent, &[], &LIVE(), &[]).2, Vec::<String>::new());
+        let (.., alerts) = told(recent, shown, &LIVE(), &[]);
+        let [from, to] = [-10, -9].map(|at| clock(minute(at)));
+        assert_eq!(
+            alerts[0],
+            format!(
+                "Clients got errors: 9 requests got no whole answer in the last 30 minutes, the last of them between {from} and {to} (9 minutes ago)"
+            )
+        );
     }
+}
+
+#[test]
+fn the_title_has_the_tense_of_the_alarm() {
+    let title = |recent: &[Counts], shown: &[Counts]| {
+        let lately = lately(history(1, recent), &[]);
+        let now = Now {
+            watermarks: &LIVE(),
+            counted: None,
+            history: &history(15, shown),
+            lately: &lately,
+            status: None,
+            candidate_version: "",
+        };
+        let alarms = alarms(&now);
+        (now.title(), alarms.first().cloned().unwrap_or_default())
+    };
+    let calm: &[Counts] = &[(0, 60, 0, 60, 0, 0)];
+    let [now, lately, day] = [
+        title(&[(0, 60, 1, 60, 0, 0)], &[]),
+        title(&[(-20, 60, 1, 60, 0, 0), (0, 60, 0, 60, 0, 0)], &[]),
+        title(calm, &[(-600, 900, 1, 900, 0, 0)]),
+    ];
+    assert!(now.0 == "clients fail" && now.1.starts_with("Clients get errors now"));
+    for (title, alarm) in [lately, day] {
+        assert!(
+            title == "clients failed" && alarm.starts_with("Clients got errors:"),
+            "{title}: {alarm}"
+        );
+    }
+    assert_eq!(title(calm, calm), ("", String::new()));
 }
 
 #[test]
@@ -238,4 +260,33 @@ fn shadowing_is_off_until_somebody_starts_it_or_the_process_begins_anew() {
     assert_eq!(alerts.len(), 1, "{alerts:?}");
     let (.., alerts) = told(&[(-1, 60, 0, 0, 0, 60)], &[], &LIVE(), &[]);
     assert!(alerts[0].contains("does not say who"), "{alerts:?}");
+}
+
+#[test]
+fn of_two_processes_only_a_switch_says_which_one_is_off() {
+    let traffic: &[Counts] = &[(-1, 60, 0, 30, 0, 30)];
+    let other = InstanceWatermark {
+        instance: "two".to_owned(),
+        ..run(RunState::Complete, -60)
+    };
+    let off = switch(AuditAction::ShadowingOff, -10, "Ada");
+    // The one began anew since it was stopped, so what is counted may be of the other one.
+    let runs = [run(RunState::Complete, -7), other.clone()];
+    let (.., alerts) = told(traffic, &[], &runs, std::slice::from_ref(&off));
+    let [alert] = &alerts[..] else {
+        panic!("{alerts:?}");
+    };
+    assert!(
+        alert.starts_with("Shadowing is off: 30 requests were not compared")
+            && alert.contains("does not say in which process")
+            && !alert.contains("Ada"),
+        "{alert}"
+    );
+    // It has not: then it is the one that was stopped.
+    let runs = [run(RunState::Complete, -60), other];
+    let (.., alerts) = told(traffic, &[], &runs, &[off]);
+    assert!(
+        alerts[0].contains("nothing of one ") && alerts[0].contains("Ada"),
+        "{alerts:?}"
+    );
 }

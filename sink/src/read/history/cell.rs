@@ -13,6 +13,7 @@ pub(in crate::read) struct Cell {
     pub(super) matched: u64,
     pub(super) mismatch: u64,
     pub(super) candidate_failures: u64,
+    pub(super) candidate_unanswered: u64,
     clients: [u64; ClientOutcome::COUNT],
     pub(super) shadowing_off: u64,
     pub(super) breaker_open: u64,
@@ -43,6 +44,9 @@ impl Cell {
     pub(in crate::read) fn add_reason(&mut self, reason: Reason, count: u64) {
         if reason.is_candidate_failure() {
             self.candidate_failures = self.candidate_failures.saturating_add(count);
+        }
+        if reason.is_unanswered() {
+            self.candidate_unanswered = self.candidate_unanswered.saturating_add(count);
         }
         let sum = match reason {
             Reason::ShadowingOff => &mut self.shadowing_off,
@@ -86,6 +90,7 @@ impl Cell {
         self.matched += other.matched;
         self.mismatch += other.mismatch;
         self.candidate_failures += other.candidate_failures;
+        self.candidate_unanswered += other.candidate_unanswered;
         self.shadowing_off += other.shadowing_off;
         self.breaker_open += other.breaker_open;
         for (sum, count) in self.clients.iter_mut().zip(other.clients) {

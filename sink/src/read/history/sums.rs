@@ -267,6 +267,7 @@ impl HistorySums {
                 classes: cell.classes(),
                 excused: cell.excused,
                 candidate_failures: cell.candidate_failures,
+                candidate_unanswered: cell.candidate_unanswered,
                 clients_failed: cell.clients_failed(),
                 clients: cell.clients(),
                 shadowing_off: cell.shadowing_off,

@@ -1,0 +1,195 @@
+//! What is told of the candidate.
+
+use super::*;
+
+#[test]
+fn a_candidate_is_down_since_it_failed_on_everything() {
+    let recent: &[Counts] = &[
+        (-4, 60, 0, 60, 1, 0),
+        (-3, 60, 0, 60, 59, 0),
+        (-2, 60, 0, 4, 4, 0),
+        (-1, 60, 0, 0, 0, 0),
+        (0, 30, 0, 1, 1, 0),
+    ];
+    let (.., alerts) = told(recent, &[(-15, 900, 0, 800, 30, 0)], &LIVE(), &[]);
+    let since = clock(minute(-2));
+    assert_eq!(
+        alerts,
+        [format!(
+            "Candidate down: since about {since} it failed on all requests that were sent to it (5)"
+        )]
+    );
+    // Since before the last minutes.
+    let all: &[Counts] = &[(-2, 60, 0, 60, 60, 0), (0, 60, 0, 60, 60, 0)];
+    let day: &[Counts] = &[
+        (-60, 900, 0, 900, 0, 0),
+        (-45, 900, 0, 900, 900, 0),
+        (-15, 900, 0, 900, 900, 0),
+    ];
+    let (.., alerts) = told(all, day, &LIVE(), &[]);
+    let since = clock(minute(-45));
+    assert!(
+        alerts[0].contains(&format!("since about {since} ")),
+        "{alerts:?}"
+    );
+    // One failure is no end, and one answer is a begin.
+    for recent in [
+        &[(-1, 1, 0, 1, 1, 0)][..],
+        &[(-1, 60, 0, 60, 60, 0), (0, 60, 0, 60, 59, 0)],
+    ] {
+        let recent: Vec<Counts> = recent.to_vec();
+        assert_eq!(told(&recent, &[], &LIVE(), &[]).2, Vec::<String>::new());
+    }
+}
+
+const FAILS: [Counts; 2] = [(-1, 60, 0, 60, 60, 0), (0, 30, 0, 30, 30, 0)];
+
+fn status(is_reachable: bool, version: &str) -> Status {
+    serde_json::from_value(json!({
+        "migration": "m", "legacy_version": "", "candidate_version": version, "rules_hash": "", "clients": {},
+        "last_failed_client": null, "ready": true, "shadowing": true, "legacy_reachable": true,
+        "candidate_reachable": is_reachable, "shadows_in_flight": 0, "shadow_bytes": 0, "store_error": null,
+        "store_loss": null, "records_queued": 0, "records_dropped": 0, "spool_bytes": 0, "recording": null,
+        "descriptors_low": null, "config_error": null
+    }))
+    .expect("a status")
+}
+
+/// What is told of the candidate, which is what is told first.
+fn of_candidate(recent: &History, shown: &History, now: Now<'_>) -> Option<String> {
+    let lately = lately(recent.clone(), &[]);
+    let now = Now {
+        history: shown,
+        lately: &lately,
+        ..now
+    };
+    let mut told = alarms(&now).into_iter();
+    told.find(|alarm| alarm.starts_with("Candidate"))
+}
+
+#[test]
+fn what_a_candidate_did_before_is_not_told_as_what_it_does() {
+    let nothing = lately(history(1, &[]), &[]);
+    let (live, ended) = (LIVE(), [run(RunState::Ended, -60)]);
+    let (reachable, unreachable) = (status(true, ""), status(false, ""));
+    let now = |runs, status| Now {
+        watermarks: runs,
+        counted: None,
+        history: &nothing.recent,
+        lately: &nothing,
+        status,
+        candidate_version: "",
+    };
+    let none = history(15, &[]);
+    // Yesterday's end, and no request since.
+    let yesterday = history(15, &[(-600, 900, 0, 900, 900, 0)]);
+    let idle = history(1, &[]);
+    for (runs, status) in [
+        (&live, None),
+        (&ended, None),
+        (&live, Some(&reachable)),
+        (&ended, Some(&reachable)),
+    ] {
+        assert_eq!(of_candidate(&idle, &yesterday, now(runs, status)), None);
+    }
+    // The mirror leaves it alone since.
+    let told = of_candidate(&idle, &yesterday, now(&live, Some(&unreachable)));
+    let since = clock(minute(-600));
+    let told = told.expect("it is down");
+    assert!(
+        told.starts_with(&format!("Candidate down: since about {since} ")),
+        "{told}"
+    );
+    // A quarter of an hour ago.
+    let before = history(1, &[(-16, 60, 0, 60, 60, 0), (-15, 60, 0, 60, 60, 0)]);
+    let [from, to] = [-16, -14].map(|at| clock(minute(at)));
+    let failed = format!(
+        "Candidate failed: from about {from} to {to} (14 minutes ago) it failed on all requests that were sent to it (120)"
+    );
+    for runs in [&live, &ended] {
+        let told = of_candidate(&before, &none, now(runs, None));
+        assert_eq!(told.as_ref(), Some(&failed));
+    }
+    // Now, but a mirror still uses it, or none is there any more.
+    let fails = history(1, &FAILS);
+    for (runs, status) in [(&live, Some(&reachable)), (&ended, None)] {
+        let told = of_candidate(&fails, &none, now(runs, status)).expect("it failed");
+        assert!(told.starts_with("Candidate failed: "), "{told}");
+    }
+    for (runs, status) in [(&live, None), (&live, Some(&unreachable))] {
+        let told = of_candidate(&fails, &none, now(runs, status)).expect("it is down");
+        assert!(told.starts_with("Candidate down: "), "{told}");
+    }
+}
+
+#[test]
+fn a_candidate_that_answers_what_cannot_be_compared_is_not_down() {
+    let mut fails = history(1, &FAILS);
+    let live = LIVE();
+    let lately = lately(fails.clone(), &[]);
+    let now = || Now {
+        watermarks: &live,
+        counted: None,
+        history: &lately.recent,
+        lately: &lately,
+        status: None,
+        candidate_version: "",
+    };
+    assert!(of_candidate(&fails, &fails, now()).is_some());
+    fails.buckets[1].candidate_unanswered = 29;
+    assert_eq!(of_candidate(&fails, &fails, now()), None);
+}
+
+#[test]
+fn a_new_candidate_does_not_get_the_alarm_of_the_old_one() {
+    let version = |version: &str, last: i64| {
+        json!({
+            "legacy_version": "", "candidate_version": version, "rules_hash": "",
+            "first": minute(-20).to_string(), "last": minute(last).to_string()
+        })
+    };
+    let mut fails = history(1, &FAILS);
+    fails.identities =
+        serde_json::from_value(json!([version("1", -1), version("2", 0)])).expect("two versions");
+    let of = |versions: [&[u32]; 2]| {
+        let mut fails = fails.clone();
+        for (bucket, versions) in fails.buckets.iter_mut().zip(versions) {
+            bucket.identities = versions.to_vec();
+        }
+        fails
+    };
+    let (old, mixed, new) = (of([&[0], &[0]]), of([&[0], &[0, 1]]), of([&[0], &[1]]));
+    let runs = |versions: &[Option<&str>]| -> Vec<InstanceWatermark> {
+        let runs = versions.iter().map(|version| InstanceWatermark {
+            candidate_version: version.map(str::to_owned),
+            ..run(RunState::Complete, -60)
+        });
+        runs.collect()
+    };
+    let (second, both) = (runs(&[None]), runs(&[None, Some("1")]));
+    let lately = lately(history(1, &[]), &[]);
+    let now = |runs, status| Now {
+        watermarks: runs,
+        counted: None,
+        history: &lately.recent,
+        lately: &lately,
+        status,
+        // Of what a report counts.
+        candidate_version: "2",
+    };
+    for fails in [&old, &mixed] {
+        assert_eq!(of_candidate(fails, fails, now(&second, None)), None);
+        // Both run, and both fail.
+        assert!(of_candidate(fails, fails, now(&both, None)).is_some());
+    }
+    let told = of_candidate(&new, &new, now(&second, None)).expect("it is down");
+    let since = clock(minute(0));
+    assert!(
+        told.contains(&format!("since about {since} ")) && told.ends_with("(30)"),
+        "{told}"
+    );
+    // What a mirror has found out of another one's end is of no version before.
+    let told = of_candidate(&old, &old, now(&second, Some(&status(false, "2"))));
+    let told = told.expect("it is down");
+    assert!(told.contains("the mirror has just found it so"), "{told}");
+}
