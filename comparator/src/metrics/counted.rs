@@ -114,7 +114,8 @@ pub(super) struct Estimate {
 }
 
 impl Buckets {
-    /// Of all that `source` means; `None` if no page has buckets of it. Where label sets have other edges, those that all have.
+    /// Of all that `source` means; `None` if no page has buckets of it. Where label sets have other edges, those that all have; if
+    /// that is only the infinite one, it says nothing of how long anything took, and there is none.
     pub(super) fn of(scrapes: &[Scrape], source: &Source) -> Option<Self> {
         let grown = grown(scrapes, source, "_bucket")?;
         let mut sets: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
@@ -155,7 +156,8 @@ impl Buckets {
             *count = most;
         }
         let has_all = edges.last().is_some_and(|(edge, _)| *edge == f64::INFINITY);
-        has_all.then_some(Self { edges })
+        let has_edge = edges.iter().any(|(edge, _)| edge.is_finite());
+        (has_all && has_edge).then_some(Self { edges })
     }
 
     pub(super) fn total(&self) -> f64 {
@@ -353,6 +355,19 @@ mod tests {
         assert_eq!(found.edges, [(1.0, 5.0), (f64::INFINITY, 9.0)]);
         let one = Buckets::of(&scrapes(&[before, after]), &source("a{r=\"2\"}")).unwrap();
         assert_eq!(one.edges, [(0.5, 1.0), (1.0, 2.0), (f64::INFINITY, 5.0)]);
+        // Without an edge that all have nothing tells how long they took.
+        let other = "a_bucket{r=\"1\",le=\"2\"} 3\na_bucket{r=\"1\",le=\"+Inf\"} 4\n\
+                     a_bucket{r=\"2\",le=\"1\"} 0\na_bucket{r=\"2\",le=\"+Inf\"} 5\n";
+        for pages in [
+            &["b 1\n", other][..],
+            &["b 1\n", "a_bucket{le=\"+Inf\"} 5\n"],
+        ] {
+            assert_eq!(
+                Buckets::of(&scrapes(pages), &source("a")),
+                None,
+                "{pages:?}"
+            );
+        }
         // Without the last edge nobody knows how many there are.
         assert_eq!(
             Buckets::of(&scrapes(&["a_bucket{le=\"1\"} 0\n"]), &source("a")),

@@ -6,6 +6,7 @@ use parity_schemas::metrics::{Measure, MetricValue, Subject};
 use super::counted::{Buckets, gauge, grown, shown_quantiles};
 use super::names::Source;
 use super::service::Service;
+use super::status;
 use crate::bounds::{self, Seen};
 
 /// Types of what only grows.
@@ -14,25 +15,6 @@ const COUNTER: &[&str] = &["counter"];
 const QUANTILES: &[&str] = &["histogram", "summary"];
 /// Chance that a bound of a share of errors does not hold.
 const ALPHA: f64 = 0.025;
-/// Labels that say how a request ended.
-const STATUS: [&str; 8] = [
-    "code",
-    "status",
-    "status_code",
-    "http_status",
-    "http_status_code",
-    "http_response_status_code",
-    "response_code",
-    "grpc_code",
-];
-/// Codes of gRPC with which a service says that it is at fault.
-const GRPC_FAULTS: [&str; 5] = [
-    "Unknown",
-    "DeadlineExceeded",
-    "Internal",
-    "Unavailable",
-    "DataLoss",
-];
 
 /// A measure of one service.
 pub(super) struct Found {
@@ -45,8 +27,10 @@ pub(super) struct Found {
 struct Requests {
     metric: String,
     all: f64,
-    /// `None` if no label says how they ended.
-    failed: Option<f64>,
+    /// Whether any label says how they ended.
+    is_told: bool,
+    /// Or why nobody knows.
+    failed: Result<f64, String>,
     resets: u64,
 }
 
@@ -55,21 +39,12 @@ impl Service<'_> {
         self.can_grow()?;
         let counted = |source: &Source, ending: &str| {
             let grown = grown(self.pages(), source, ending)?;
-            let status = STATUS.iter().find(|label| {
-                grown
-                    .by_labels
-                    .keys()
-                    .any(|labels| labels.get(label).is_some())
-            });
-            let failed = status.map(|status| {
-                let series = grown.by_labels.iter();
-                let failed = series.filter(|(labels, _)| labels.get(status).is_some_and(is_failed));
-                failed.map(|(_, by)| by).sum()
-            });
+            let metric = format!("{}{ending}", source.name);
             Some(Requests {
-                metric: format!("{}{ending}", source.name),
+                is_told: status::is_told(&grown.by_labels),
+                failed: status::failed(&metric, &grown.by_labels),
+                metric,
                 all: grown.total(),
-                failed,
                 resets: grown.resets,
             })
         };
@@ -80,10 +55,10 @@ impl Service<'_> {
         if !self.scrapes.names.is_own(Subject::Requests) {
             found.extend(latency.iter().find_map(|source| counted(source, "_count")));
         }
-        // One that says how they ended tells more.
+        // One that says how they ended tells more. If nobody understands what it says, another one may count other requests.
         let best = found
             .iter()
-            .position(|requests| requests.failed.is_some())
+            .position(|requests| requests.is_told)
             .unwrap_or(0);
         if found.is_empty() {
             return Err(self.none(Subject::Requests));
@@ -198,13 +173,7 @@ impl Service<'_> {
 
     fn errors(&self) -> Result<Found, String> {
         let requests = self.requests()?;
-        let failed = requests.failed.ok_or_else(|| {
-            format!(
-                "`{}` has no label that says how a request ended ({})",
-                requests.metric,
-                STATUS.join(", ")
-            )
-        })?;
+        let failed = requests.failed?;
         if requests.all < 1.0 {
             return Err("it was asked nothing meanwhile".to_owned());
         }
@@ -325,12 +294,6 @@ fn exact(value: f64, metric: String, requests: Option<f64>, note: Option<String>
 
 fn resets(times: u64) -> Option<String> {
     (times > 0).then(|| format!("counters began anew {times} × meanwhile"))
-}
-
-/// Whether a status says that the service is at fault.
-fn is_failed(code: &str) -> bool {
-    let is_http = code.len() == 3 && code.starts_with('5');
-    is_http || GRPC_FAULTS.contains(&code)
 }
 
 fn median(values: &[f64]) -> f64 {

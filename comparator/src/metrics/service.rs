@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use parity_schemas::metrics::Subject;
+use parity_schemas::metrics::{Measure, Subject};
 
 use super::counted::gauge;
 use super::names::{Source, TOTAL};
@@ -166,6 +166,11 @@ impl<'a> Service<'a> {
         found.find(|(_, values)| !values.is_empty())
     }
 
+    /// Whether a measure rests on what a process counted that ended meanwhile: how much that was since its last page is not known.
+    pub(super) fn is_doubted(&self, measure: Measure) -> bool {
+        self.restarts > 0 && grows(measure)
+    }
+
     /// What grows needs two pages of one process.
     pub(super) fn can_grow(&self) -> Result<(), String> {
         if let Some(several) = &self.several {
@@ -177,5 +182,27 @@ impl<'a> Service<'a> {
             );
         }
         Ok(())
+    }
+}
+
+/// Whether a measure is of what a process counts, and not of what it is at one time.
+fn grows(measure: Measure) -> bool {
+    match measure {
+        Measure::Rate
+        | Measure::Errors
+        | Measure::P50
+        | Measure::P95
+        | Measure::P99
+        | Measure::P999
+        | Measure::Cpu
+        | Measure::CpuPerRequest
+        | Measure::GcMax
+        | Measure::GcShare => true,
+        Measure::Rss
+        | Measure::RssMax
+        | Measure::Heap
+        | Measure::Descriptors
+        | Measure::Threads
+        | Measure::Uptime => false,
     }
 }
