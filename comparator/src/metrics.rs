@@ -6,11 +6,13 @@
 
 mod counted;
 mod exposition;
+mod followed;
 mod labels;
 mod measured;
 mod names;
 mod pages;
 mod range;
+mod sampled;
 mod service;
 mod shown;
 mod status;
@@ -127,11 +129,7 @@ fn side(service: &Service<'_>) -> MetricsSide {
         failed: scrapes.failed,
         seconds: service.seconds(),
         restarts: service.restarts,
-        unreadable_lines: scrapes
-            .pages
-            .iter()
-            .map(|scrape| scrape.page.unreadable)
-            .sum(),
+        unreadable_lines: scrapes.followed.unreadable,
         notes: service.notes.clone(),
     }
 }
