@@ -6,12 +6,16 @@
 
 mod counted;
 mod exposition;
+mod followed;
 mod labels;
 mod measured;
 mod names;
 mod pages;
+mod range;
+mod sampled;
 mod service;
 mod shown;
+mod status;
 mod threshold;
 
 use parity_schemas::metrics::{
@@ -22,9 +26,10 @@ use parity_schemas::metrics::{
 pub use exposition::PageError;
 pub use names::{Names, Source, SourceError};
 pub use pages::Scrapes;
+pub use range::Judged;
 use service::Service;
 pub use shown::shown;
-pub use threshold::{Judged, Threshold, ThresholdError};
+pub use threshold::{Threshold, ThresholdError};
 
 /// Sets two services beside each other.
 pub fn compared(
@@ -38,26 +43,40 @@ pub fn compared(
         .iter()
         .map(|measure| beside(*measure, &services))
         .collect();
-    let mut thresholds = judge(thresholds, &measures, judged);
+    let mut outcomes = judge(thresholds, &measures, judged);
     let [legacy, candidate] = services;
+    for (threshold, judged) in thresholds.iter().zip(&mut outcomes) {
+        let rests_on = [
+            ("legacy", &legacy, threshold.is_beside_legacy()),
+            ("candidate", &candidate, true),
+        ];
+        let doubted = rests_on
+            .into_iter()
+            .find(|(_, service, rests)| *rests && service.is_doubted(threshold.measure()));
+        if let Some((name, ..)) = doubted {
+            doubt(
+                judged,
+                &format!(
+                    "but the {name} began anew meanwhile, and what was gone with it is not known"
+                ),
+            );
+        }
+    }
     // What a service did until it was lost is no pass for what it did then.
     let lost = [("legacy", &legacy), ("candidate", &candidate)]
         .into_iter()
         .find(|(_, service)| service.scrapes.lost.is_some());
     if let Some((name, _)) = lost {
-        for threshold in &mut thresholds {
-            if threshold.outcome == MetricsOutcome::Pass {
-                threshold.outcome = MetricsOutcome::Undecided;
-                threshold.why = format!("{}, but the {name} answers no more", threshold.why);
-            }
+        for judged in &mut outcomes {
+            doubt(judged, &format!("but the {name} answers no more"));
         }
     }
-    let outcomes = thresholds.iter().map(|threshold| threshold.outcome);
-    // Where nothing is demanded, it is enough that there is something to compare.
+    // Where nothing is demanded, it is enough that there is something to compare, of processes that ran on.
     let is_beside = |measured: &Measured| measured.legacy.is_some() && measured.candidate.is_some();
-    let outcome = match outcomes.max() {
+    let ran_on = lost.is_none() && legacy.restarts == 0 && candidate.restarts == 0;
+    let outcome = match outcomes.iter().map(|judged| judged.outcome).max() {
         Some(outcome) => outcome,
-        None if lost.is_none() && measures.iter().any(is_beside) => MetricsOutcome::Pass,
+        None if ran_on && measures.iter().any(is_beside) => MetricsOutcome::Pass,
         None => MetricsOutcome::Undecided,
     };
     MetricsDocument {
@@ -68,14 +87,24 @@ pub fn compared(
         legacy: side(&legacy),
         candidate: side(&candidate),
         measures,
-        thresholds,
+        thresholds: outcomes,
     }
 }
 
-/// What one service did, as far as its pages say it.
+/// What holds only as far as is known does not pass. What is broken stays so.
+fn doubt(judged: &mut JudgedThreshold, why: &str) {
+    if judged.outcome == MetricsOutcome::Pass {
+        judged.outcome = MetricsOutcome::Undecided;
+        judged.why = format!("{}, {why}", judged.why);
+    }
+}
+
+/// What one service did, as far as its pages say it. What a process counted that ended meanwhile is not known, so nothing that
+/// grows is among it then.
 pub fn measures(scrapes: &Scrapes) -> Vec<(Measure, MetricValue)> {
     let service = Service::of(scrapes);
     let all = Measure::ALL.iter();
+    let all = all.filter(|measure| !service.is_doubted(**measure));
     all.filter_map(|measure| Some((*measure, service.measure(*measure).ok()?.value)))
         .collect()
 }
@@ -100,11 +129,7 @@ fn side(service: &Service<'_>) -> MetricsSide {
         failed: scrapes.failed,
         seconds: service.seconds(),
         restarts: service.restarts,
-        unreadable_lines: scrapes
-            .pages
-            .iter()
-            .map(|scrape| scrape.page.unreadable)
-            .sum(),
+        unreadable_lines: scrapes.followed.unreadable,
         notes: service.notes.clone(),
     }
 }

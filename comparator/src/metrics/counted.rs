@@ -1,15 +1,12 @@
-//! What counters, histograms and gauges did between the first and the last of several pages.
-//!
-//! A counter that falls began anew with its process: what it shows then was counted since. One that appears later was 0 before,
-//! because clients show a counter only when it counts for the first time. Numbers that are none, and negative counts, are passed over.
+//! What counters and histograms did between the first and the last of several pages, as it was [followed](super::followed).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
+use super::followed::Followed;
 use super::labels::Labels;
 use super::names::Source;
-use super::pages::Scrape;
 
 /// Chance that the bounds of a quantile do not hold it: 2.5 % on each side.
 const ALPHA: f64 = 0.05;
@@ -33,66 +30,18 @@ impl Grown<'_> {
     }
 }
 
-/// The samples of `source` on a page whose name has this ending.
-fn met<'a>(
-    scrape: &'a Scrape,
-    source: &Source,
-    ending: &str,
-) -> impl Iterator<Item = (&'a Labels, f64)> {
-    let samples = scrape.page.samples.get(&format!("{}{ending}", source.name));
-    let samples = samples.into_iter().flatten();
-    let samples = samples.map(|(labels, value)| (&**labels, *value));
-    samples.filter(|(labels, _)| source.is_met(labels))
-}
-
 /// How much a counter grew; `None` if no page has it.
-pub(super) fn grown<'a>(scrapes: &'a [Scrape], source: &Source, ending: &str) -> Option<Grown<'a>> {
-    let mut last: BTreeMap<&Labels, f64> = BTreeMap::new();
+pub(super) fn grown<'a>(
+    followed: &'a Followed,
+    source: &'a Source,
+    ending: &str,
+) -> Option<Grown<'a>> {
     let mut grown = Grown::default();
-    let mut is_there = false;
-    for (at, scrape) in scrapes.iter().enumerate() {
-        for (labels, value) in met(scrape, source, ending) {
-            if !(value.is_finite() && value >= 0.0) {
-                continue;
-            }
-            is_there = true;
-            let by = match last.insert(labels, value) {
-                None if at == 0 => 0.0,
-                None => value,
-                Some(before) if value >= before => value - before,
-                Some(_) => {
-                    grown.resets += 1;
-                    value
-                }
-            };
-            *grown.by_labels.entry(labels).or_default() += by;
-        }
+    for (labels, counter) in followed.counters(source, ending) {
+        grown.by_labels.insert(labels, counter.by);
+        grown.resets += counter.resets;
     }
-    is_there.then_some(grown)
-}
-
-/// The sum of a gauge over its labels, on each page that has it.
-pub(super) fn gauge(scrapes: &[Scrape], source: &Source, ending: &str) -> Vec<f64> {
-    let of_page = |scrape| {
-        let values = met(scrape, source, ending).map(|(_, value)| value);
-        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-        (!values.is_empty()).then(|| values.iter().sum())
-    };
-    scrapes.iter().filter_map(of_page).collect()
-}
-
-/// A quantile that a summary shows, on the last page, once for each set of other labels.
-pub(super) fn shown_quantiles(scrapes: &[Scrape], source: &Source, quantile: f64) -> Vec<f64> {
-    let is_it = |(labels, value): &(&Labels, f64)| {
-        let shown = labels
-            .get("quantile")
-            .and_then(|text| text.parse::<f64>().ok());
-        shown.is_some_and(|shown| (shown - quantile).abs() < 1e-9) && value.is_finite()
-    };
-    scrapes.last().map_or_else(Vec::new, |last| {
-        let found = met(last, source, "").filter(is_it);
-        found.map(|(_, value)| value).collect()
-    })
+    (!grown.by_labels.is_empty()).then_some(grown)
 }
 
 /// A histogram of what was counted between the first page and the last.
@@ -114,9 +63,10 @@ pub(super) struct Estimate {
 }
 
 impl Buckets {
-    /// Of all that `source` means; `None` if no page has buckets of it. Where label sets have other edges, those that all have.
-    pub(super) fn of(scrapes: &[Scrape], source: &Source) -> Option<Self> {
-        let grown = grown(scrapes, source, "_bucket")?;
+    /// Of all that `source` means; `None` if no page has buckets of it. Where label sets have other edges, those that all have; if
+    /// that is only the infinite one, it says nothing of how long anything took, and there is none.
+    pub(super) fn of(followed: &Followed, source: &Source) -> Option<Self> {
+        let grown = grown(followed, source, "_bucket")?;
         let mut sets: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
         for (labels, by) in grown.by_labels {
             let edge = labels.get("le").and_then(|edge| edge.parse::<f64>().ok());
@@ -155,7 +105,8 @@ impl Buckets {
             *count = most;
         }
         let has_all = edges.last().is_some_and(|(edge, _)| *edge == f64::INFINITY);
-        has_all.then_some(Self { edges })
+        let has_edge = edges.iter().any(|(edge, _)| edge.is_finite());
+        (has_all && has_edge).then_some(Self { edges })
     }
 
     pub(super) fn total(&self) -> f64 {
@@ -219,17 +170,21 @@ mod tests {
     use super::*;
     use crate::metrics::exposition::Exposition;
     use crate::metrics::labels::Shared;
+    use crate::metrics::names::Names;
     use parity_schemas::metrics::Subject;
 
-    fn scrapes(pages: &[&str]) -> Vec<Scrape> {
+    fn followed(pages: &[&str]) -> Followed {
+        let mut names = Names::default();
+        for (subject, text) in [(Subject::Requests, "a"), (Subject::Latency, "a in s")] {
+            names.set(subject, Source::read(text, subject).unwrap());
+        }
         let shared = &mut Shared::default();
-        let pages = pages.iter().enumerate();
-        pages
-            .map(|(at, page)| Scrape {
-                at: at as f64,
-                page: Exposition::read(page, &|_| true, shared).unwrap(),
-            })
-            .collect()
+        let mut followed = Followed::default();
+        for page in pages {
+            let page = Exposition::read(page, &|_| true, shared).unwrap();
+            followed.take(&page, &names);
+        }
+        followed
     }
 
     fn source(text: &str) -> Source {
@@ -242,6 +197,15 @@ mod tests {
             (&["a 5\n", "a 9\n"][..], Some(4.0), 0),
             // The process began anew.
             (&["a 5\n", "a 2\n", "a 6\n"], Some(6.0), 1),
+            // It did so, and is above what it was before.
+            (
+                &[
+                    "a 5\nprocess_start_time_seconds 1\n",
+                    "a 9\nprocess_start_time_seconds 2\n",
+                ],
+                Some(9.0),
+                1,
+            ),
             // It was not there before.
             (&["b 1\n", "a 3\n"], Some(3.0), 0),
             (
@@ -256,8 +220,8 @@ mod tests {
             (&["b 5\n", "b 9\n"], None, 0),
             (&["a NaN\n"], None, 0),
         ] {
-            let scrapes = scrapes(pages);
-            let found = grown(&scrapes, &source("a"), "");
+            let (followed, source) = (followed(pages), source("a"));
+            let found = grown(&followed, &source, "");
             let total = found.as_ref().map(Grown::total);
             assert_eq!(total, expected, "{pages:?}");
             assert_eq!(found.map_or(0, |found| found.resets), resets, "{pages:?}");
@@ -349,13 +313,26 @@ mod tests {
         let before = "a_bucket{r=\"1\",le=\"1\"} 0\na_bucket{r=\"1\",le=\"+Inf\"} 0\n";
         let after = "a_bucket{r=\"1\",le=\"1\"} 3\na_bucket{r=\"1\",le=\"+Inf\"} 4\n\
                      a_bucket{r=\"2\",le=\"0.5\"} 1\na_bucket{r=\"2\",le=\"1.0\"} 2\na_bucket{r=\"2\",le=\"+Inf\"} 5\n";
-        let found = Buckets::of(&scrapes(&[before, after]), &source("a")).unwrap();
+        let found = Buckets::of(&followed(&[before, after]), &source("a")).unwrap();
         assert_eq!(found.edges, [(1.0, 5.0), (f64::INFINITY, 9.0)]);
-        let one = Buckets::of(&scrapes(&[before, after]), &source("a{r=\"2\"}")).unwrap();
+        let one = Buckets::of(&followed(&[before, after]), &source("a{r=\"2\"}")).unwrap();
         assert_eq!(one.edges, [(0.5, 1.0), (1.0, 2.0), (f64::INFINITY, 5.0)]);
+        // Without an edge that all have nothing tells how long they took.
+        let other = "a_bucket{r=\"1\",le=\"2\"} 3\na_bucket{r=\"1\",le=\"+Inf\"} 4\n\
+                     a_bucket{r=\"2\",le=\"1\"} 0\na_bucket{r=\"2\",le=\"+Inf\"} 5\n";
+        for pages in [
+            &["b 1\n", other][..],
+            &["b 1\n", "a_bucket{le=\"+Inf\"} 5\n"],
+        ] {
+            assert_eq!(
+                Buckets::of(&followed(pages), &source("a")),
+                None,
+                "{pages:?}"
+            );
+        }
         // Without the last edge nobody knows how many there are.
         assert_eq!(
-            Buckets::of(&scrapes(&["a_bucket{le=\"1\"} 0\n"]), &source("a")),
+            Buckets::of(&followed(&["a_bucket{le=\"1\"} 0\n"]), &source("a")),
             None
         );
     }

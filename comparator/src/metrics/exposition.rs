@@ -16,7 +16,7 @@ const TOLD_BYTES: usize = 120;
 /// Samples of wanted metrics on a page: 500 routes with five statuses and twenty buckets each. More are no metrics but a mistake.
 const SAMPLES: usize = 50_000;
 /// Types of a family that are kept: who says two contradicts itself, and a third one says no more.
-const TYPES: usize = 2;
+pub(super) const TYPES: usize = 2;
 /// Bytes of the longest type that there is.
 const TYPE_BYTES: usize = "gaugehistogram".len();
 

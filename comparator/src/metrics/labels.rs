@@ -33,7 +33,7 @@ impl Labels {
     }
 
     /// About what they take of memory.
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let texts = self.0.iter().map(|(name, value)| name.len() + value.len());
         size_of::<Self>() + size_of_val(&*self.0) + texts.sum::<usize>()
     }

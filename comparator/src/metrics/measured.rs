@@ -3,36 +3,15 @@
 use parity_schemas::evidence::Bound;
 use parity_schemas::metrics::{Measure, MetricValue, Subject};
 
-use super::counted::{Buckets, gauge, grown, shown_quantiles};
+use super::counted::{Buckets, grown};
 use super::names::Source;
-use super::service::Service;
+use super::sampled::shown_quantiles;
+use super::service::{COUNTER, GAUGE, QUANTILES, Service};
+use super::status;
 use crate::bounds::{self, Seen};
 
-/// Types of what only grows.
-const COUNTER: &[&str] = &["counter"];
-/// Types of what has quantiles.
-const QUANTILES: &[&str] = &["histogram", "summary"];
 /// Chance that a bound of a share of errors does not hold.
 const ALPHA: f64 = 0.025;
-/// Labels that say how a request ended.
-const STATUS: [&str; 8] = [
-    "code",
-    "status",
-    "status_code",
-    "http_status",
-    "http_status_code",
-    "http_response_status_code",
-    "response_code",
-    "grpc_code",
-];
-/// Codes of gRPC with which a service says that it is at fault.
-const GRPC_FAULTS: [&str; 5] = [
-    "Unknown",
-    "DeadlineExceeded",
-    "Internal",
-    "Unavailable",
-    "DataLoss",
-];
 
 /// A measure of one service.
 pub(super) struct Found {
@@ -45,8 +24,10 @@ pub(super) struct Found {
 struct Requests {
     metric: String,
     all: f64,
-    /// `None` if no label says how they ended.
-    failed: Option<f64>,
+    /// Whether any label says how they ended.
+    is_told: bool,
+    /// Or why nobody knows.
+    failed: Result<f64, String>,
     resets: u64,
 }
 
@@ -54,22 +35,13 @@ impl Service<'_> {
     fn requests(&self) -> Result<Requests, String> {
         self.can_grow()?;
         let counted = |source: &Source, ending: &str| {
-            let grown = grown(self.pages(), source, ending)?;
-            let status = STATUS.iter().find(|label| {
-                grown
-                    .by_labels
-                    .keys()
-                    .any(|labels| labels.get(label).is_some())
-            });
-            let failed = status.map(|status| {
-                let series = grown.by_labels.iter();
-                let failed = series.filter(|(labels, _)| labels.get(status).is_some_and(is_failed));
-                failed.map(|(_, by)| by).sum()
-            });
+            let grown = grown(&self.scrapes.followed, source, ending)?;
+            let metric = format!("{}{ending}", source.name);
             Some(Requests {
-                metric: format!("{}{ending}", source.name),
+                is_told: status::is_told(&grown.by_labels),
+                failed: status::failed(&metric, &grown.by_labels),
+                metric,
                 all: grown.total(),
-                failed,
                 resets: grown.resets,
             })
         };
@@ -80,10 +52,10 @@ impl Service<'_> {
         if !self.scrapes.names.is_own(Subject::Requests) {
             found.extend(latency.iter().find_map(|source| counted(source, "_count")));
         }
-        // One that says how they ended tells more.
+        // One that says how they ended tells more. If nobody understands what it says, another one may count other requests.
         let best = found
             .iter()
-            .position(|requests| requests.failed.is_some())
+            .position(|requests| requests.is_told)
             .unwrap_or(0);
         if found.is_empty() {
             return Err(self.none(Subject::Requests));
@@ -142,18 +114,18 @@ impl Service<'_> {
                     note,
                 ))
             }
-            Measure::Rss => self.gauged(Subject::Memory, median),
-            Measure::RssMax => self.gauged(Subject::Memory, most),
-            Measure::Heap => self.gauged(Subject::Heap, median),
-            Measure::Descriptors => self.gauged(Subject::Descriptors, most),
-            Measure::Threads => self.gauged(Subject::Threads, most),
+            Measure::Rss => self.usual(Subject::Memory),
+            Measure::RssMax => self.peaked(Subject::Memory),
+            Measure::Heap => self.usual(Subject::Heap),
+            Measure::Descriptors => self.peaked(Subject::Descriptors),
+            Measure::Threads => self.peaked(Subject::Threads),
             Measure::GcMax => self.longest_pause(),
             Measure::GcShare => {
                 self.can_grow()?;
                 let sources = self.typed(Subject::Pauses, QUANTILES);
-                let found = sources
-                    .iter()
-                    .find_map(|source| Some((source, grown(self.pages(), source, "_sum")?)));
+                let found = sources.iter().find_map(|source| {
+                    Some((source, grown(&self.scrapes.followed, source, "_sum")?))
+                });
                 let (source, paused) = found.ok_or_else(|| self.none(Subject::Pauses))?;
                 let share = paused.total() * source.unit / self.seconds();
                 Ok(exact(
@@ -175,11 +147,28 @@ impl Service<'_> {
         }
     }
 
-    fn gauged(&self, subject: Subject, of: fn(&[f64]) -> f64) -> Result<Found, String> {
+    /// The median of what was seen.
+    fn usual(&self, subject: Subject) -> Result<Found, String> {
         let (source, values) = self
             .first_gauge(subject)
             .ok_or_else(|| self.none(subject))?;
-        Ok(exact(of(&values) * source.unit, source.name, None, None))
+        Ok(exact(
+            median(&values) * source.unit,
+            source.name,
+            None,
+            None,
+        ))
+    }
+
+    /// The most that was seen, on any page.
+    fn peaked(&self, subject: Subject) -> Result<Found, String> {
+        let sources = self.typed(subject, GAUGE).into_iter();
+        let mut found = sources.filter_map(|source| {
+            let peak = self.scrapes.followed.peak(subject, &source)?;
+            Some((source, peak))
+        });
+        let (source, peak) = found.next().ok_or_else(|| self.none(subject))?;
+        Ok(exact(peak * source.unit, source.name, None, None))
     }
 
     fn cpu(&self) -> Result<(String, f64, Option<String>), String> {
@@ -187,7 +176,7 @@ impl Service<'_> {
         let sources = self.typed(Subject::Cpu, COUNTER);
         let found = sources
             .iter()
-            .find_map(|source| Some((source, grown(self.pages(), source, "")?)));
+            .find_map(|source| Some((source, grown(&self.scrapes.followed, source, "")?)));
         let (source, grown) = found.ok_or_else(|| self.none(Subject::Cpu))?;
         Ok((
             source.name.clone(),
@@ -198,13 +187,7 @@ impl Service<'_> {
 
     fn errors(&self) -> Result<Found, String> {
         let requests = self.requests()?;
-        let failed = requests.failed.ok_or_else(|| {
-            format!(
-                "`{}` has no label that says how a request ended ({})",
-                requests.metric,
-                STATUS.join(", ")
-            )
-        })?;
+        let failed = requests.failed?;
         if requests.all < 1.0 {
             return Err("it was asked nothing meanwhile".to_owned());
         }
@@ -224,7 +207,7 @@ impl Service<'_> {
         let sources = self.typed(Subject::Latency, QUANTILES);
         let grows = self.can_grow();
         for source in &sources {
-            if let Some(buckets) = Buckets::of(self.pages(), source) {
+            if let Some(buckets) = Buckets::of(&self.scrapes.followed, source) {
                 grows.clone()?;
                 let found = buckets
                     .quantile(quantile)
@@ -239,7 +222,10 @@ impl Service<'_> {
                 value.value.high = found.high.map(|high| high * source.unit);
                 return Ok(value);
             }
-            let shown = shown_quantiles(self.pages(), source, quantile);
+            let last = self.pages().last();
+            let shown = last.map_or_else(Vec::new, |last| {
+                shown_quantiles(&last.page, source, quantile)
+            });
             if let Some(highest) = shown.iter().copied().reduce(f64::max) {
                 let mut found = exact(highest * source.unit, source.name.clone(), None, None);
                 let note = if shown.len() > 1 {
@@ -262,12 +248,7 @@ impl Service<'_> {
     /// As a summary shows it, as a gauge of its own, or by the last bucket into which a pause fell.
     fn longest_pause(&self) -> Result<Found, String> {
         for source in &self.typed(Subject::Pauses, QUANTILES) {
-            let mut shown: Vec<f64> = Vec::new();
-            for scrape in self.pages() {
-                shown.extend(shown_quantiles(std::slice::from_ref(scrape), source, 1.0));
-            }
-            shown.extend(gauge(self.pages(), source, "_max"));
-            if let Some(longest) = shown.into_iter().reduce(f64::max) {
+            if let Some(longest) = self.scrapes.followed.peak(Subject::Pauses, source) {
                 return Ok(exact(
                     longest * source.unit,
                     source.name.clone(),
@@ -275,7 +256,7 @@ impl Service<'_> {
                     None,
                 ));
             }
-            if let Some(buckets) = Buckets::of(self.pages(), source) {
+            if let Some(buckets) = Buckets::of(&self.scrapes.followed, source) {
                 self.can_grow()?;
                 let all = buckets.total();
                 if all < 1.0 {
@@ -325,12 +306,6 @@ fn exact(value: f64, metric: String, requests: Option<f64>, note: Option<String>
 
 fn resets(times: u64) -> Option<String> {
     (times > 0).then(|| format!("counters began anew {times} × meanwhile"))
-}
-
-/// Whether a status says that the service is at fault.
-fn is_failed(code: &str) -> bool {
-    let is_http = code.len() == 3 && code.starts_with('5');
-    is_http || GRPC_FAULTS.contains(&code)
 }
 
 fn median(values: &[f64]) -> f64 {

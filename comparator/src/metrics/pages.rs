@@ -1,15 +1,17 @@
 //! The pages of one service, taken one after the other in bounded memory.
 //!
-//! When they would take too much, every second one of those between the first and the last goes: counters and their resets are
-//! still seen, only less finely. What could not be read is counted, and that a service answers no more is not forgotten.
+//! When they would take too much, every second one of those between the first and the last goes. What grows, peaks and restarts is
+//! [followed](super::followed) as pages come, so that only a median sees less then. What could not be read is counted, and that a
+//! service answers no more is not forgotten.
 
 use std::collections::BTreeSet;
 
 use super::exposition::{Exposition, PageError};
+use super::followed::Followed;
 use super::labels::Shared;
 use super::names::Names;
 
-/// Bytes of the pages of a service: hundreds of pages of a usual service, or forty of one with 15,000 samples.
+/// Bytes of the pages of a service: hundreds of pages of a usual service, or twenty-five of one with 15,000 samples.
 const KEPT_BYTES: usize = 16 << 20;
 /// About what a page takes besides its samples.
 const PAGE_BYTES: usize = 2_048;
@@ -32,6 +34,8 @@ pub struct Scrapes {
     pub(super) target: String,
     /// In the order of time.
     pub(super) pages: Vec<Scrape>,
+    /// What all of them said, also those that are no longer kept.
+    pub(super) followed: Followed,
     /// How many were read, also those that are no longer kept.
     pub(super) read: u64,
     /// How many could not be read.
@@ -65,6 +69,7 @@ impl Scrapes {
         let wanted = &self.wanted;
         match Exposition::read(text, &|name| wanted.contains(name), &mut self.labels) {
             Ok(page) => {
+                self.followed.take(&page, &self.names);
                 self.pages.push(Scrape { at, page });
                 self.read += 1;
                 self.lost = None;
@@ -108,6 +113,10 @@ impl Scrapes {
     }
 
     fn thin(&mut self) {
+        if self.bytes() > KEPT_BYTES {
+            self.followed.give_up();
+            self.labels.tidy();
+        }
         while self.bytes() > KEPT_BYTES && self.pages.len() > 2 {
             let last = self.pages.len() - 1;
             let mut at = 0;
@@ -122,7 +131,7 @@ impl Scrapes {
 
     fn bytes(&self) -> usize {
         let of_page = |scrape: &Scrape| PAGE_BYTES + scrape.page.kept() * SAMPLE_BYTES;
-        self.labels.bytes() + self.pages.iter().map(of_page).sum::<usize>()
+        self.labels.bytes() + self.followed.bytes() + self.pages.iter().map(of_page).sum::<usize>()
     }
 }
 
@@ -146,6 +155,8 @@ mod tests {
         }
         assert_eq!(scrapes.read(), 200);
         assert!(scrapes.pages.len() < 100, "{}", scrapes.pages.len());
+        // So many counters come and go that nothing is said of how much they grew.
+        assert!(scrapes.followed.is_over);
         let ends = [scrapes.pages.first(), scrapes.pages.last()];
         assert_eq!(ends.map(|page| page.unwrap().at), [0.0, 199.0]);
     }

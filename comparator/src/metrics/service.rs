@@ -2,12 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use parity_schemas::metrics::Subject;
+use parity_schemas::metrics::{Measure, Subject};
 
-use super::counted::gauge;
+use super::followed::GROWING;
 use super::names::{Source, TOTAL};
 use super::pages::{Scrape, Scrapes};
+use super::sampled::gauge;
 
+/// Types of what only grows.
+pub(super) const COUNTER: &[&str] = &["counter"];
+/// Types of what has quantiles.
+pub(super) const QUANTILES: &[&str] = &["histogram", "summary"];
+/// Types of what is so much at a time: some clients count what the system counts, such as open files.
+pub(super) const GAUGE: &[&str] = &["gauge", "counter"];
 /// Types that say nothing.
 const NO_TYPES: [&str; 2] = ["untyped", "unknown"];
 
@@ -30,7 +37,7 @@ impl Scrapes {
 pub(super) struct Service<'a> {
     pub(super) scrapes: &'a Scrapes,
     pub(super) restarts: u64,
-    /// Why what grows cannot be counted: it is not one process that answers.
+    /// Why what grows cannot be counted: it is not one process that answers, or nobody knows whether it is.
     several: Option<String>,
     pub(super) notes: Vec<String>,
 }
@@ -72,43 +79,33 @@ impl<'a> Service<'a> {
                 "{failed} of {all} pages could not be read, the last of them for this: {why}"
             ));
         }
-        let starts = self
-            .first_gauge(Subject::Start)
-            .map_or_else(Vec::new, |(_, starts)| starts);
-        let mut seen: Vec<f64> = Vec::new();
-        for start in starts {
-            if seen.last() == Some(&start) {
-                continue;
-            }
-            if seen.contains(&start) {
-                let text = "several processes answer there in turn, so nothing that counts can be compared: ask one of them by its own address";
-                self.several = Some(text.to_owned());
-            }
-            seen.push(start);
+        let followed = &self.scrapes.followed;
+        self.restarts = followed.restarts;
+        if followed.goes_back {
+            let text = "several processes answer there in turn, so nothing that counts can be compared: ask one of them by its own address";
+            self.several = Some(text.to_owned());
+        } else if let Some(fallen) = self.fallen() {
+            self.several = Some(format!(
+                "`{fallen}` fell, and no new start time says that the process began anew: several processes may answer there in turn, so nothing that counts can be compared; ask one of them by its own address, or let it export when it started"
+            ));
+        } else if followed.is_over {
+            let text = "its counters have labels that come and go without end, so nothing that counts can be compared; a label with a value for each request or user makes so many";
+            self.several = Some(text.to_owned());
         }
-        self.restarts = seen.len().saturating_sub(1) as u64;
         if let Some(several) = &self.several {
             self.notes.push(several.clone());
         } else if self.restarts > 0 {
             let times = self.restarts;
             self.notes.push(format!("the process began anew {times} × meanwhile: what it counts is added up, and what is gone with it is not known"));
         }
-        let mut contradictions: BTreeSet<&str> = BTreeSet::new();
-        for scrape in self.pages() {
-            let families = scrape.page.types.iter();
-            let twice = families.filter(|(_, words)| words.len() > 1);
-            contradictions.extend(twice.map(|(family, _)| family.as_str()));
-        }
-        for family in contradictions {
+        let families = followed.types.iter();
+        let contradictions = families.filter(|(_, words)| words.len() > 1);
+        for (family, _) in contradictions {
             self.notes.push(format!(
                 "`{family}` is declared with two types, so it is not measured"
             ));
         }
-        let told = self
-            .pages()
-            .iter()
-            .find_map(|scrape| scrape.page.told.first());
-        if let Some((number, line)) = told {
+        if let Some((number, line)) = &followed.told {
             self.notes.push(format!(
                 "some lines cannot be read, line {number} for example: {line}"
             ));
@@ -151,12 +148,9 @@ impl<'a> Service<'a> {
     fn types(&self, source: &Source) -> BTreeSet<&'a str> {
         // A counter may be declared without its ending.
         let family = source.name.strip_suffix(TOTAL).unwrap_or(&source.name);
-        let pages = self.pages().iter();
-        let types = pages.flat_map(|scrape| {
-            let names = [source.name.as_str(), family];
-            names.map(|name| scrape.page.types.get(name))
-        });
-        let types = types.flatten().flatten();
+        let names = [source.name.as_str(), family];
+        let types = names.map(|name| self.scrapes.followed.types.get(name));
+        let types = types.into_iter().flatten().flatten();
         types.map(String::as_str).collect()
     }
 
@@ -171,14 +165,40 @@ impl<'a> Service<'a> {
         sources
     }
 
+    /// A counter that fell while the process ran on, as far as that is known.
+    fn fallen(&self) -> Option<String> {
+        GROWING.iter().find_map(|(subject, endings)| {
+            let types = match subject {
+                Subject::Latency | Subject::Pauses => QUANTILES,
+                _ => COUNTER,
+            };
+            self.typed(*subject, types).iter().find_map(|source| {
+                let mut endings = endings.iter();
+                let fell = |ending: &&&str| {
+                    let mut counters = self.scrapes.followed.counters(source, ending);
+                    counters.any(|(_, counter)| counter.falls > 0)
+                };
+                let ending = endings.find(fell)?;
+                Some(format!("{}{ending}", source.name))
+            })
+        })
+    }
+
     pub(super) fn first_gauge(&self, subject: Subject) -> Option<(Source, Vec<f64>)> {
-        // Some clients count what the system counts, such as open files.
-        let sources = self.typed(subject, &["gauge", "counter"]).into_iter();
+        let sources = self.typed(subject, GAUGE).into_iter();
         let mut found = sources.map(|source| {
-            let values = gauge(self.pages(), &source, "");
+            let pages = self.pages().iter();
+            let values: Vec<f64> = pages
+                .filter_map(|scrape| gauge(&scrape.page, &source, ""))
+                .collect();
             (source, values)
         });
         found.find(|(_, values)| !values.is_empty())
+    }
+
+    /// Whether a measure rests on what a process counted that ended meanwhile: how much that was since its last page is not known.
+    pub(super) fn is_doubted(&self, measure: Measure) -> bool {
+        self.restarts > 0 && grows(measure)
     }
 
     /// What grows needs two pages of one process.
@@ -192,5 +212,27 @@ impl<'a> Service<'a> {
             );
         }
         Ok(())
+    }
+}
+
+/// Whether a measure is of what a process counts, and not of what it is at one time.
+fn grows(measure: Measure) -> bool {
+    match measure {
+        Measure::Rate
+        | Measure::Errors
+        | Measure::P50
+        | Measure::P95
+        | Measure::P99
+        | Measure::P999
+        | Measure::Cpu
+        | Measure::CpuPerRequest
+        | Measure::GcMax
+        | Measure::GcShare => true,
+        Measure::Rss
+        | Measure::RssMax
+        | Measure::Heap
+        | Measure::Descriptors
+        | Measure::Threads
+        | Measure::Uptime => false,
     }
 }

@@ -1,5 +1,7 @@
 //! Whole comparisons, of pages as the usual clients write them.
 
+mod doubt;
+
 use parity_schemas::metrics::{MetricValue, Subject};
 
 use super::*;

@@ -3,29 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use parity_schemas::metrics::{
-    JudgedThreshold, Measure, Measured, MetricValue, MetricsOutcome, Unit,
-};
+use parity_schemas::metrics::{JudgedThreshold, Measure, Measured, MetricsOutcome, Unit};
 use parity_schemas::spelling;
 
 use super::names::unit_of;
+use super::range::{Judged, Range};
 use super::shown::shown;
-
-/// How thresholds are judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Judged {
-    /// By the bounds: what could be on either side of a threshold is undecided.
-    #[default]
-    ByBounds,
-    /// By the values, as a dashboard shows them.
-    ByValues,
-}
-
-impl Judged {
-    /// The words for them.
-    pub const WORDS: [(&'static str, Self); 2] =
-        [("bounds", Self::ByBounds), ("values", Self::ByValues)];
-}
 
 /// What a candidate may have.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,43 +146,17 @@ fn read_limit(text: &str, unit: Unit) -> Option<Limit> {
     Some(Limit::Value(value))
 }
 
-/// Between which numbers something is.
-#[derive(Clone, Copy)]
-struct Range {
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl Range {
-    fn of(value: &MetricValue, judged: Judged) -> Self {
-        match judged {
-            Judged::ByBounds => Self {
-                low: value.low,
-                high: value.high,
-            },
-            Judged::ByValues => Self {
-                low: Some(value.value),
-                high: Some(value.value),
-            },
-        }
-    }
-
-    /// Of this by another one, where nothing is negative.
-    fn by(self, other: Self) -> Self {
-        let ratio = |one: Option<f64>, other: Option<f64>| match (one?, other?) {
-            // Nothing by nothing is no change.
-            (one, 0.0) => Some(if one == 0.0 { 1.0 } else { f64::INFINITY }),
-            (one, other) => Some(one / other),
-        };
-        Self {
-            low: ratio(self.low, other.high),
-            // By what may be nothing it may be anything.
-            high: ratio(self.high, other.low).filter(|high| high.is_finite()),
-        }
-    }
-}
-
 impl Threshold {
+    /// What it is about.
+    pub(super) fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// Whether it holds the candidate against the legacy.
+    pub(super) fn is_beside_legacy(&self) -> bool {
+        matches!(self.limit, Limit::Ratio(_))
+    }
+
     pub(super) fn judge(&self, measures: &[Measured], judged: Judged) -> JudgedThreshold {
         let mut measures = measures.iter();
         let measured = measures.find(|measured| measured.measure == self.measure);
@@ -224,46 +181,48 @@ impl Threshold {
         let Some(candidate) = &measured.candidate else {
             return missing("candidate");
         };
-        let (range, limit) = match self.limit {
-            Limit::Value(limit) => (Range::of(candidate, judged), limit),
+        let own = Range::of(candidate, judged);
+        let unit = |value: f64| shown(value, self.measure.unit());
+        // A candidate is held against so many times of the legacy, and not their ratio against a number: nothing by nothing is none.
+        let (limit, seen) = match self.limit {
+            Limit::Value(limit) => (Range::exact(limit), own.told(unit)),
             Limit::Ratio(limit) => {
                 let Some(legacy) = &measured.legacy else {
                     return missing("legacy");
                 };
-                let range = Range::of(candidate, judged).by(Range::of(legacy, judged));
-                (range, limit)
+                let legacy = Range::of(legacy, judged);
+                let change = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
+                let seen = own.by(legacy).map_or_else(
+                    || format!("{} beside {}", own.told(unit), legacy.told(unit)),
+                    |ratio| ratio.told(change),
+                );
+                // At least as much as nothing is anything, also what did nothing.
+                let says_nothing =
+                    !self.is_most && legacy.high == Some(0.0) && own.low == Some(0.0);
+                if says_nothing {
+                    let why = format!("it is {seen}: what does nothing cannot be held against it");
+                    return (MetricsOutcome::Undecided, why);
+                }
+                (legacy.times(limit), seen)
             }
+        };
+        let is_over = |one: Option<f64>, other: Option<f64>| {
+            one.zip(other).is_some_and(|(one, other)| one > other)
+        };
+        let is_within = |one: Option<f64>, other: Option<f64>| {
+            one.zip(other).is_some_and(|(one, other)| one <= other)
         };
         let (holds, broken) = if self.is_most {
-            (
-                range.high.is_some_and(|high| high <= limit),
-                range.low.is_some_and(|low| low > limit),
-            )
+            (is_within(own.high, limit.low), is_over(own.low, limit.high))
         } else {
-            (
-                range.low.is_some_and(|low| low >= limit),
-                range.high.is_some_and(|high| high < limit),
-            )
-        };
-        let told = |value: f64| match self.limit {
-            Limit::Value(_) => shown(value, self.measure.unit()),
-            Limit::Ratio(_) => format!("{:+.1} %", (value - 1.0) * 100.0),
-        };
-        let seen = match (range.low, range.high) {
-            (Some(low), Some(high)) if low.to_bits() == high.to_bits() => {
-                format!("it is {}", told(low))
-            }
-            (Some(low), Some(high)) => format!("it is {} to {}", told(low), told(high)),
-            (Some(low), None) => format!("it is at least {}", told(low)),
-            (None, Some(high)) => format!("it is at most {}", told(high)),
-            (None, None) => "nothing tells how much it is".to_owned(),
+            (is_within(limit.high, own.low), is_over(limit.low, own.high))
         };
         match () {
-            () if holds => (MetricsOutcome::Pass, seen),
-            () if broken => (MetricsOutcome::Fail, seen),
+            () if holds => (MetricsOutcome::Pass, format!("it is {seen}")),
+            () if broken => (MetricsOutcome::Fail, format!("it is {seen}")),
             () => (
                 MetricsOutcome::Undecided,
-                format!("{seen}: more requests or finer buckets would tell"),
+                format!("it is {seen}: more requests or finer buckets would tell"),
             ),
         }
     }
@@ -272,6 +231,7 @@ impl Threshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parity_schemas::metrics::MetricValue;
 
     #[test]
     fn limits_are_read_by_the_unit_of_their_measure() {
@@ -382,6 +342,27 @@ mod tests {
             ("errors <= +0%", of(0.0, 0.0), of(0.0, 0.0), Pass),
             ("errors <= +0%", of(0.0, 0.0), of(0.1, 0.1), Fail),
             ("p99 <= +10%", of(0.0, 0.1), of(0.0, 0.1), Undecided),
+            ("gc_share <= -50%", of(0.0, 0.0), of(0.0, 0.0), Pass),
+            ("gc_share <= -100%", of(0.1, 0.1), of(0.0, 0.0), Pass),
+            ("gc_share <= -50%", of(0.0, 0.0), of(0.1, 0.1), Fail),
+            ("gc_share <= -50%", of(0.0, 0.2), of(0.0, 0.0), Pass),
+            ("rate >= -10%", of(0.0, 0.0), of(5.0, 5.0), Pass),
+            ("rate >= -10%", of(5.0, 5.0), of(0.0, 0.0), Fail),
+            // Who was asked nothing shows nothing.
+            ("rate >= -10%", of(0.0, 0.0), of(0.0, 0.0), Undecided),
+            ("rate >= +10%", of(0.0, 0.0), of(0.0, 0.0), Undecided),
+            (
+                "p99 <= -100%",
+                Some(value(None, 0.1, Some(0.1))),
+                of(0.0, 0.0),
+                Undecided,
+            ),
+            (
+                "p99 <= +10%",
+                Some(value(Some(0.1), 0.1, None)),
+                of(9.0, 9.0),
+                Undecided,
+            ),
         ] {
             assert_eq!(judged(text, legacy, candidate), expected, "{text}");
         }

@@ -185,8 +185,10 @@ fn a_reset_in_the_middle_is_added_up_and_a_page_that_failed_is_told() {
     });
     let more = ["--threshold", "errors <= 2%", "--window", "3s"];
     let (ended, document) = metrics(&place, [&legacy.url(), &candidate.url()], &more);
-    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
     let document = document.expect("a document");
+    let why = &document.thresholds[0].why;
+    assert!(why.contains("but the candidate began anew"), "{why}");
     let side = &document.candidate;
     assert_eq!((side.restarts, side.failed), (1, 1), "{side:?}");
     let notes = side.notes.join("\n");

@@ -1,0 +1,220 @@
+//! What is followed from page to page as they come, so that it does not depend on which of them are kept: how much counters grew, the
+//! most that gauges and pauses were, when the process started.
+//!
+//! A counter of a process that began anew starts at 0: what it shows then was counted since. Only a new start time says that it did;
+//! a counter that falls without one may as well be that of another process, and is told as a fall. One that appears later was 0
+//! before, because clients show a counter only when it counts for the first time. Numbers that are none, and negative counts, are
+//! passed over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parity_schemas::metrics::Subject;
+
+use super::exposition::{Exposition, TYPES};
+use super::labels::Labels;
+use super::names::{Names, Source};
+use super::sampled::{gauge, shown_quantiles};
+
+/// What grows of a subject, by the endings of its names.
+pub(super) const GROWING: [(Subject, &[&str]); 4] = [
+    (Subject::Requests, &[""]),
+    (Subject::Latency, &["_bucket", "_count"]),
+    (Subject::Cpu, &[""]),
+    (Subject::Pauses, &["_bucket", "_sum"]),
+];
+/// What is told by the most that it was.
+const PEAKING: [Subject; 4] = [
+    Subject::Memory,
+    Subject::Descriptors,
+    Subject::Threads,
+    Subject::Pauses,
+];
+/// About what a counter takes, whose labels are shared.
+const COUNTER_BYTES: usize = 96;
+/// Bytes of counters that are no longer on the page: thousands of them, as after many restarts. More are of a label with a value for
+/// each request or user, which has no end.
+const GONE_BYTES: usize = 4 << 20;
+
+/// A counter over all pages.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Counter {
+    last: f64,
+    /// How much it grew.
+    pub(super) by: f64,
+    /// How often it began anew.
+    pub(super) resets: u64,
+    /// How often it did so though the process did not, as far as it says when it started.
+    pub(super) falls: u64,
+    /// After how many restarts it was seen last.
+    restarts: u64,
+    /// On which page.
+    page: u64,
+}
+
+/// The counters of a name by their labels.
+type Counters = BTreeMap<Arc<Labels>, Counter>;
+
+/// What was seen on all pages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Followed {
+    counters: BTreeMap<String, Counters>,
+    peaks: Vec<(Subject, Source, f64)>,
+    start: Option<f64>,
+    /// How often the start time changed.
+    pub(super) restarts: u64,
+    /// Whether it was an earlier one then: no process begins before the one that it follows.
+    pub(super) goes_back: bool,
+    /// What families say they are.
+    pub(super) types: BTreeMap<String, BTreeSet<String>>,
+    /// Lines that could not be read.
+    pub(super) unreadable: u64,
+    /// The first of them.
+    pub(super) told: Option<(usize, String)>,
+    /// Whether the counters were too many to follow.
+    pub(super) is_over: bool,
+    pages: u64,
+}
+
+impl Followed {
+    /// Looks at the next page.
+    pub(super) fn take(&mut self, page: &Exposition, names: &Names) {
+        self.pages += 1;
+        self.look_at_start(page, names);
+        for (family, words) in &page.types {
+            let known = self.types.entry(family.clone()).or_default();
+            for word in words {
+                if known.len() < TYPES {
+                    known.insert(word.clone());
+                }
+            }
+        }
+        self.unreadable += page.unreadable;
+        if self.told.is_none() {
+            self.told = page.told.first().cloned();
+        }
+        if !self.is_over {
+            self.count(page, names);
+        }
+        for subject in PEAKING {
+            for source in names.of(subject) {
+                self.look_for_peak(page, subject, source);
+            }
+        }
+    }
+
+    fn look_at_start(&mut self, page: &Exposition, names: &Names) {
+        let sources = names.of(Subject::Start);
+        let Some(start) = sources.iter().find_map(|source| gauge(page, source, "")) else {
+            return;
+        };
+        if let Some(before) = self.start.replace(start) {
+            self.restarts += u64::from(before.to_bits() != start.to_bits());
+            self.goes_back |= start < before;
+        }
+    }
+
+    fn count(&mut self, page: &Exposition, names: &Names) {
+        let growing = GROWING.iter().flat_map(|(subject, endings)| {
+            let sources = names.of(*subject).into_iter();
+            sources.flat_map(|source| {
+                endings
+                    .iter()
+                    .map(move |ending| source.name.clone() + ending)
+            })
+        });
+        let growing: BTreeSet<String> = growing.collect();
+        for name in growing {
+            let Some(samples) = page.samples.get(&name) else {
+                continue;
+            };
+            let counters = self.counters.entry(name).or_default();
+            for (labels, value) in samples {
+                if !(value.is_finite() && *value >= 0.0) {
+                    continue;
+                }
+                if let Some(counter) = counters.get_mut(labels) {
+                    counter.goes_on(*value, self.restarts, self.pages);
+                } else {
+                    let counter = Counter {
+                        last: *value,
+                        by: if self.pages == 1 { 0.0 } else { *value },
+                        resets: 0,
+                        falls: 0,
+                        restarts: self.restarts,
+                        page: self.pages,
+                    };
+                    counters.insert(Arc::clone(labels), counter);
+                }
+            }
+        }
+    }
+
+    fn look_for_peak(&mut self, page: &Exposition, subject: Subject, source: Source) {
+        let seen = if subject == Subject::Pauses {
+            let shown = shown_quantiles(page, &source, 1.0).into_iter();
+            shown.chain(gauge(page, &source, "_max")).reduce(f64::max)
+        } else {
+            gauge(page, &source, "")
+        };
+        let Some(seen) = seen else { return };
+        let mut peaks = self.peaks.iter_mut();
+        match peaks.find(|(of, own, _)| *of == subject && *own == source) {
+            Some((_, _, peak)) => *peak = peak.max(seen),
+            None => self.peaks.push((subject, source, seen)),
+        }
+    }
+
+    /// The most that a source of a subject was; of pauses the longest that a summary or a gauge showed.
+    pub(super) fn peak(&self, subject: Subject, source: &Source) -> Option<f64> {
+        let mut peaks = self.peaks.iter();
+        let found = peaks.find(|(of, own, _)| *of == subject && own == source);
+        found.map(|(_, _, peak)| *peak)
+    }
+
+    /// The counters that a source means with this ending.
+    pub(super) fn counters<'a>(
+        &'a self,
+        source: &'a Source,
+        ending: &str,
+    ) -> impl Iterator<Item = (&'a Labels, &'a Counter)> {
+        let counters = self.counters.get(&format!("{}{ending}", source.name));
+        let counters = counters.into_iter().flatten();
+        let counters = counters.map(|(labels, counter)| (&**labels, counter));
+        counters.filter(|(labels, _)| source.is_met(labels))
+    }
+
+    /// About what the counters take of memory, besides their labels.
+    pub(super) fn bytes(&self) -> usize {
+        self.counters.values().map(BTreeMap::len).sum::<usize>() * COUNTER_BYTES
+    }
+
+    /// Gives up to count if labels come and go without end. What was counted until then would be a part of which nobody knows how
+    /// large it is, so it goes, too.
+    pub(super) fn give_up(&mut self) {
+        let counters = self.counters.values().flatten();
+        let gone = counters.filter(|(_, counter)| counter.page != self.pages);
+        let bytes = gone.map(|(labels, _)| COUNTER_BYTES + labels.bytes());
+        if bytes.sum::<usize>() > GONE_BYTES {
+            self.counters.clear();
+            self.is_over = true;
+        }
+    }
+}
+
+impl Counter {
+    fn goes_on(&mut self, value: f64, restarts: u64, page: u64) {
+        let is_new = self.restarts != restarts;
+        let falls = !is_new && value < self.last;
+        self.by += if is_new || falls {
+            self.resets += 1;
+            value
+        } else {
+            value - self.last
+        };
+        self.falls += u64::from(falls);
+        self.last = value;
+        self.restarts = restarts;
+        self.page = page;
+    }
+}
