@@ -318,7 +318,7 @@ fn value(kind: &str, text: &str) -> Value {
 }
 
 /// Parameters that are no parts of a question: name, type, meaning, example.
-const NAMED: [(&str, &str, &str, &str); 26] = [
+const NAMED: [(&str, &str, &str, &str); 27] = [
     (
         "id",
         "string",
@@ -326,6 +326,7 @@ const NAMED: [(&str, &str, &str, &str); 26] = [
         "01900000-0000-7000-8000-000000000000",
     ),
     ("state", "string", "`on` or `off`", "off"),
+    ("to", "string", "A percent from 0 to 100, or `back`", "30"),
     (
         "migration",
         "string",
