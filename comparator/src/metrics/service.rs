@@ -24,8 +24,8 @@ impl Scrapes {
         let sources = Service::of(self).typed(subject, &["gauge", "counter"]);
         sources.into_iter().find_map(|source| {
             let samples = self.pages.iter().filter_map(|scrape| {
-                let values = gauge(std::slice::from_ref(scrape), &source, "");
-                Some((scrape.at, values.first()? * source.unit))
+                let value = gauge(&scrape.page, &source, "")?;
+                Some((scrape.at, value * source.unit))
             });
             let samples: Vec<(f64, f64)> = samples.collect();
             (!samples.is_empty()).then_some((source.name, samples))
