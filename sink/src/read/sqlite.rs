@@ -482,8 +482,8 @@ impl CountingRows for SqliteReader {
             self.each_counted(identity, (columns, &counted), times, |row| {
                 match row {
                     CountedRow::Tally(tally) => {
-                        of_tallies.row(&tally)?;
-                        sums.add(tally);
+                        of_tallies.row(&*tally)?;
+                        sums.add(*tally);
                     }
                     CountedRow::Group(group) => {
                         of_groups.row(&group)?;
@@ -553,7 +553,7 @@ impl SqliteReader {
                 each(match table {
                     RecordType::GroupTally => CountedRow::Group(group_tally(row)?),
                     RecordType::SetTally => CountedRow::Set(set_tally(row)?),
-                    _ => CountedRow::Tally(tally(row)?),
+                    _ => CountedRow::Tally(Box::new(tally(row)?)),
                 })
             })?;
         }

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use parity_schemas::attributes::add_attributes;
+use parity_schemas::attributes::{AttributeCounts, add_attributes};
+use parity_schemas::histogram::Histogram;
 use parity_schemas::recheck::{add_counts, complete_classes};
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::{GroupTally, Identity, SetTally, Tally};
@@ -242,11 +243,11 @@ impl Sums {
 fn without_details(tally: &mut Tally) {
     *tally = Tally {
         rule_hits: BTreeMap::new(),
-        legacy_latency: Default::default(),
-        candidate_latency: Default::default(),
-        legacy_head_latency: Default::default(),
-        candidate_head_latency: Default::default(),
-        attributes: Default::default(),
+        legacy_latency: Histogram::default(),
+        candidate_latency: Histogram::default(),
+        legacy_head_latency: Histogram::default(),
+        candidate_head_latency: Histogram::default(),
+        attributes: AttributeCounts::new(),
         ..std::mem::take(tally)
     };
 }
@@ -265,7 +266,7 @@ impl SqliteReader {
                 return Ok(());
             }
             match row {
-                CountedRow::Tally(tally) => folding.tally(tally),
+                CountedRow::Tally(tally) => folding.tally(*tally),
                 CountedRow::Group(group) => folding.group(group),
                 CountedRow::Set(set) => folding.set(set),
             }
@@ -396,7 +397,7 @@ impl SqliteReader {
 
 /// A row of one of the three tables.
 pub(super) enum CountedRow {
-    Tally(Tally),
+    Tally(Box<Tally>),
     Group(GroupTally),
     Set(SetTally),
 }

@@ -18,7 +18,7 @@ use crate::read::others::{self, OtherRun, Starts};
 use crate::read::runs::{
     RunWatermarks, StoredPart, StoredParts, StoredSums, StoredTallies, StoredTally, VERIFIED_MICROS,
 };
-use crate::remembered::{Key, Remembered, SLOT_MICROS, What};
+use crate::remembered::{Key, SLOT_MICROS, What};
 use crate::sqlite::begun::Note;
 
 impl SqliteReader {
@@ -148,14 +148,8 @@ impl SqliteReader {
             of: What::Run(watermark.id),
         };
         let add = |sums: &mut StoredSums, from, to| self.add_stored(watermark, sums, from, to);
-        let once;
-        let remembered = match &self.remembered {
-            Some(remembered) => remembered,
-            None => {
-                once = Remembered::default();
-                &once
-            }
-        };
+        // Who remembers nothing forgets it at once.
+        let remembered = self.remembered.clone().unwrap_or_default();
         let (closed, from_then) = remembered
             .of::<StoredSums>()
             .closed(&key, &marks, to, add)?;
