@@ -105,7 +105,6 @@ fn is_fault(status: &str) -> Option<bool> {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "these numbers are exact")]
 mod tests {
     use super::*;
 
