@@ -22,6 +22,7 @@ use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::terms::Terms;
 use parity_schemas::trial::RulesTrial;
 use parity_schemas::watermark::Watermark;
+use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::support::process::Place;
@@ -42,112 +43,41 @@ fn check(name: &str, actual: &Value) {
     );
 }
 
+fn of<T: JsonSchema>(name: &str) {
+    check(name, &schemars::schema_for!(T).to_value());
+}
+
 #[test]
 fn committed_schemas_are_those_of_the_types() {
-    check("report.v1.json", &schemars::schema_for!(Report).to_value());
-    check(
-        "history.v1.json",
-        &schemars::schema_for!(History).to_value(),
-    );
-    check("gate.v1.json", &schemars::schema_for!(Decision).to_value());
-    check(
-        "gate_brief.v1.json",
-        &schemars::schema_for!(GateBriefDocument).to_value(),
-    );
-    check(
-        "mismatch.v1.json",
-        &schemars::schema_for!(Mismatch).to_value(),
-    );
-    check("tally.v1.json", &schemars::schema_for!(Tally).to_value());
-    check(
-        "group_tally.v1.json",
-        &schemars::schema_for!(GroupTally).to_value(),
-    );
-    check(
-        "set_tally.v1.json",
-        &schemars::schema_for!(SetTally).to_value(),
-    );
-    check(
-        "decisions.v1.json",
-        &schemars::schema_for!(DecisionPage).to_value(),
-    );
-    check(
-        "decision_export.v1.json",
-        &schemars::schema_for!(DecisionExport).to_value(),
-    );
-    check(
-        "verification.v1.json",
-        &schemars::schema_for!(Verification).to_value(),
-    );
-    check(
-        "known.v1.json",
-        &schemars::schema_for!(KnownList).to_value(),
-    );
-    check(
-        "suggested.v1.json",
-        &schemars::schema_for!(Suggestions).to_value(),
-    );
-    check(
-        "rules_test.v1.json",
-        &schemars::schema_for!(RulesTrial).to_value(),
-    );
-    check(
-        "audit.v1.json",
-        &schemars::schema_for!(AuditPage).to_value(),
-    );
-    check(
-        "error.v1.json",
-        &schemars::schema_for!(ErrorDocument).to_value(),
-    );
-    check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
-    check(
-        "watermark.v1.json",
-        &schemars::schema_for!(Watermark).to_value(),
-    );
-    check(
-        "diff.v1.json",
-        &schemars::schema_for!(parity_comparator::document::DiffDocument).to_value(),
-    );
-    check(
-        "exchange.v1.json",
-        &schemars::schema_for!(RecordedExchange).to_value(),
-    );
-    check(
-        "check.v1.json",
-        &schemars::schema_for!(CheckDocument).to_value(),
-    );
-    check(
-        "stub.v1.json",
-        &schemars::schema_for!(StubDocument).to_value(),
-    );
-    check(
-        "metrics.v1.json",
-        &schemars::schema_for!(MetricsDocument).to_value(),
-    );
-    check(
-        "soak.v1.json",
-        &schemars::schema_for!(SoakDocument).to_value(),
-    );
-    check(
-        "stress.v1.json",
-        &schemars::schema_for!(StressDocument).to_value(),
-    );
-    check(
-        "rerun.v1.json",
-        &schemars::schema_for!(RerunDocument).to_value(),
-    );
-    check(
-        "rollout.v1.json",
-        &schemars::schema_for!(RolloutDocument).to_value(),
-    );
-    check(
-        "mismatches.v1.json",
-        &schemars::schema_for!(MismatchPage).to_value(),
-    );
-    check(
-        "config_show.v1.json",
-        &schemars::schema_for!(ConfigDocument).to_value(),
-    );
+    of::<Report>("report.v1.json");
+    of::<History>("history.v1.json");
+    of::<Decision>("gate.v1.json");
+    of::<GateBriefDocument>("gate_brief.v1.json");
+    of::<Mismatch>("mismatch.v1.json");
+    of::<Tally>("tally.v1.json");
+    of::<GroupTally>("group_tally.v1.json");
+    of::<SetTally>("set_tally.v1.json");
+    of::<DecisionPage>("decisions.v1.json");
+    of::<DecisionExport>("decision_export.v1.json");
+    of::<Verification>("verification.v1.json");
+    of::<KnownList>("known.v1.json");
+    of::<Suggestions>("suggested.v1.json");
+    of::<RulesTrial>("rules_test.v1.json");
+    of::<AuditPage>("audit.v1.json");
+    of::<ErrorDocument>("error.v1.json");
+    of::<Terms>("terms.v1.json");
+    of::<Watermark>("watermark.v1.json");
+    of::<parity_comparator::document::DiffDocument>("diff.v1.json");
+    of::<RecordedExchange>("exchange.v1.json");
+    of::<CheckDocument>("check.v1.json");
+    of::<StubDocument>("stub.v1.json");
+    of::<MetricsDocument>("metrics.v1.json");
+    of::<SoakDocument>("soak.v1.json");
+    of::<StressDocument>("stress.v1.json");
+    of::<RerunDocument>("rerun.v1.json");
+    of::<RolloutDocument>("rollout.v1.json");
+    of::<MismatchPage>("mismatches.v1.json");
+    of::<ConfigDocument>("config_show.v1.json");
     check(
         "config.v1.json",
         &Place::new().run(&["config", "schema"]).json(),

@@ -84,7 +84,7 @@ pub(crate) struct Beside<'a> {
 }
 
 /// Whether something was sent to the candidate, or was not because it keeps failing.
-fn is_sent(bucket: &&HistoryBucket) -> bool {
+fn is_sent(bucket: &HistoryBucket) -> bool {
     bucket.compared > 0 || bucket.breaker_open > 0
 }
 
@@ -116,7 +116,11 @@ impl Beside<'_> {
         let is_silent = |bucket: &&HistoryBucket| {
             bucket.candidate_unanswered >= bucket.compared && bucket.identities.iter().all(is_of)
         };
-        let sent = history.buckets.iter().rev().filter(is_sent);
+        let sent = history
+            .buckets
+            .iter()
+            .rev()
+            .filter(|bucket| is_sent(bucket));
         // What is in a longer bucket may be of its begin.
         let long = length(history).min(LATELY_MICROS);
         let silent = sent.take_while(is_silent);
@@ -134,7 +138,7 @@ impl Beside<'_> {
     /// The same of the last minutes, which may have begun before them: `whole` is of longer steps.
     pub(crate) fn silence_since(&self, recent: &History, whole: &History) -> Option<Silence> {
         let (lately, before) = (self.silence(recent), self.silence(whole));
-        let first = recent.buckets.iter().find(is_sent);
+        let first = recent.buckets.iter().find(|bucket| is_sent(bucket));
         match (lately, before) {
             // Nothing was sent lately.
             (None, Some(before)) if first.is_none() => Some(Silence {

@@ -239,7 +239,7 @@ impl Now<'_> {
         }
         let (history, last) = self.failed_before()?;
         let failed = history.buckets.iter().map(|one| one.clients_failed).sum();
-        let span = if std::ptr::eq(history, &self.lately.recent) {
+        let span = if std::ptr::eq(history, &raw const self.lately.recent) {
             format!("in the last {} minutes", LATELY_MICROS / INTERVAL_MICROS)
         } else {
             "in the time that is shown".to_owned()

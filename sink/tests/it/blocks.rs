@@ -46,7 +46,7 @@ pub(crate) fn minute(minute: i64) -> Vec<Record> {
         }
         counted.counts.mismatch = 3;
         // Some are of a program that knew no classes.
-        if number % 4 > 0 {
+        if !number.is_multiple_of(4) {
             counted.counts.classes = [(MismatchClass::Confirmed, 2)].into();
         }
         let name = format!("{:016x}", number % 3);

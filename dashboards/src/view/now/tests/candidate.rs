@@ -56,12 +56,12 @@ fn status(is_reachable: bool, version: &str) -> Status {
 }
 
 /// What is told of the candidate, which is what is told first.
-fn of_candidate(recent: &History, shown: &History, now: Now<'_>) -> Option<String> {
+fn of_candidate(recent: &History, shown: &History, now: &Now<'_>) -> Option<String> {
     let lately = lately(recent.clone(), &[]);
     let now = Now {
         history: shown,
         lately: &lately,
-        ..now
+        ..*now
     };
     let mut told = alarms(&now).into_iter();
     told.find(|alarm| alarm.starts_with("Candidate"))
@@ -90,10 +90,10 @@ fn what_a_candidate_did_before_is_not_told_as_what_it_does() {
         (&live, Some(&reachable)),
         (&ended, Some(&reachable)),
     ] {
-        assert_eq!(of_candidate(&idle, &yesterday, now(runs, status)), None);
+        assert_eq!(of_candidate(&idle, &yesterday, &now(runs, status)), None);
     }
     // The mirror leaves it alone since.
-    let told = of_candidate(&idle, &yesterday, now(&live, Some(&unreachable)));
+    let told = of_candidate(&idle, &yesterday, &now(&live, Some(&unreachable)));
     let since = clock(minute(-600));
     let told = told.expect("it is down");
     assert!(
@@ -107,17 +107,17 @@ fn what_a_candidate_did_before_is_not_told_as_what_it_does() {
         "Candidate failed: from about {from} to {to} (14 minutes ago) it failed on all requests that were sent to it (120)"
     );
     for runs in [&live, &ended] {
-        let told = of_candidate(&before, &none, now(runs, None));
+        let told = of_candidate(&before, &none, &now(runs, None));
         assert_eq!(told.as_ref(), Some(&failed));
     }
     // Now, but a mirror still uses it, or none is there any more.
     let fails = history(1, &FAILS);
     for (runs, status) in [(&live, Some(&reachable)), (&ended, None)] {
-        let told = of_candidate(&fails, &none, now(runs, status)).expect("it failed");
+        let told = of_candidate(&fails, &none, &now(runs, status)).expect("it failed");
         assert!(told.starts_with("Candidate failed: "), "{told}");
     }
     for (runs, status) in [(&live, None), (&live, Some(&unreachable))] {
-        let told = of_candidate(&fails, &none, now(runs, status)).expect("it is down");
+        let told = of_candidate(&fails, &none, &now(runs, status)).expect("it is down");
         assert!(told.starts_with("Candidate down: "), "{told}");
     }
 }
@@ -135,9 +135,9 @@ fn a_candidate_that_answers_what_cannot_be_compared_is_not_down() {
         status: None,
         candidate_version: "",
     };
-    assert!(of_candidate(&fails, &fails, now()).is_some());
+    assert!(of_candidate(&fails, &fails, &now()).is_some());
     fails.buckets[1].candidate_unanswered = 29;
-    assert_eq!(of_candidate(&fails, &fails, now()), None);
+    assert_eq!(of_candidate(&fails, &fails, &now()), None);
 }
 
 #[test]
@@ -178,18 +178,18 @@ fn a_new_candidate_does_not_get_the_alarm_of_the_old_one() {
         candidate_version: "2",
     };
     for fails in [&old, &mixed] {
-        assert_eq!(of_candidate(fails, fails, now(&second, None)), None);
+        assert_eq!(of_candidate(fails, fails, &now(&second, None)), None);
         // Both run, and both fail.
-        assert!(of_candidate(fails, fails, now(&both, None)).is_some());
+        assert!(of_candidate(fails, fails, &now(&both, None)).is_some());
     }
-    let told = of_candidate(&new, &new, now(&second, None)).expect("it is down");
+    let told = of_candidate(&new, &new, &now(&second, None)).expect("it is down");
     let since = clock(minute(0));
     assert!(
         told.contains(&format!("since about {since} ")) && told.ends_with("(30)"),
         "{told}"
     );
     // What a mirror has found out of another one's end is of no version before.
-    let told = of_candidate(&old, &old, now(&second, Some(&status(false, "2"))));
+    let told = of_candidate(&old, &old, &now(&second, Some(&status(false, "2"))));
     let told = told.expect("it is down");
     assert!(told.contains("the mirror has just found it so"), "{told}");
 }
