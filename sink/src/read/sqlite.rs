@@ -4,6 +4,7 @@
 
 mod answered;
 pub(crate) mod blocks;
+mod counting;
 mod decisions;
 mod fields;
 mod forms;
@@ -30,15 +31,14 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use self::blocks::CountedRow;
 use self::fields::Fields;
-use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
+use self::rows::{all_of, mismatch, needed_of, tally};
 use super::answered::{AnsweredFilter, Chosen};
-use super::assemble::{Added, Sums, nothing};
+use super::assemble::{Sums, nothing};
 use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::charged::Charged;
-use super::counting::{Counting, CountingRows, add_up, since};
+use super::counting::{Counting, add_up, since};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
 use super::history::HistoryFilter;
@@ -48,7 +48,7 @@ use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
-use crate::remembered::{Marks, Remembered, SLOT_MICROS};
+use crate::remembered::{Remembered, SLOT_MICROS};
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
@@ -445,122 +445,6 @@ impl SqliteReader {
     }
 }
 
-impl CountingRows for SqliteReader {
-    fn first_from(&self, identity: &Identity, from: i64) -> Result<Option<i64>, StoreError> {
-        let values = params![identity.migration, from];
-        let first = self.rows(SELECT_FIRST, values, "tallies", |row| {
-            row.integer(0, "interval_start")
-        })?;
-        Ok(first.first().copied())
-    }
-
-    fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
-        self.marks_of(identity, from / SLOT_MICROS, i64::MAX)
-    }
-
-    fn add_rows(
-        &self,
-        counting: &Counting<'_>,
-        added: &mut Added,
-        from: i64,
-        to: i64,
-    ) -> Result<(), StoreError> {
-        let Counting {
-            identity,
-            selection,
-            with_details,
-        } = *counting;
-        let spans = selection.left_out.iter();
-        let counted: String = spans
-            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
-            .collect();
-        let add_rows = |added: &mut Added, from, to| {
-            let Added { sums, charged } = added;
-            let [of_tallies, of_groups, of_sets] = charged;
-            let times = (from, to);
-            let columns = |table| needed_of(table, with_details);
-            self.each_counted(identity, (columns, &counted), times, |row| {
-                match row {
-                    CountedRow::Tally(tally) => {
-                        of_tallies.row(&*tally)?;
-                        sums.add(*tally);
-                    }
-                    CountedRow::Group(group) => {
-                        of_groups.row(&group)?;
-                        sums.groups.add_row(group);
-                    }
-                    CountedRow::Set(set) => {
-                        of_sets.row(&set)?;
-                        sums.sets.add(set);
-                    }
-                }
-                Ok(())
-            })
-        };
-        if !counted.is_empty() {
-            // Blocks have what is left out.
-            return add_rows(added, from, to);
-        }
-        self.through_blocks(
-            (identity, "sums"),
-            (from, to),
-            added,
-            |added, block: blocks::Sums| block.add_to(added, with_details),
-            add_rows,
-        )
-    }
-}
-
-impl SqliteReader {
-    /// The marks of the slots from one on and before another one.
-    fn marks_of(&self, identity: &Identity, from: i64, to: i64) -> Result<Marks, StoreError> {
-        let values = params![
-            identity.migration,
-            identity.candidate_version,
-            identity.legacy_version,
-            identity.rules_hash,
-            from,
-            to,
-        ];
-        let marks = self.rows(SELECT_MARKS, values, "slot_marks", |row| {
-            Ok((row.integer(0, "slot")?, row.integer(1, "mark")?))
-        })?;
-        Ok(Marks(marks))
-    }
-
-    /// Hands out the rows of all intervals that begin from one time on and before another one, those of which a further condition
-    /// holds, with these columns of a table.
-    fn each_counted(
-        &self,
-        identity: &Identity,
-        (columns, condition): (impl Fn(RecordType) -> String, &str),
-        (from, to): (i64, i64),
-        mut each: impl FnMut(CountedRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        // The last one there can be is before no other.
-        let end = if to == i64::MAX { "<=" } else { "<" };
-        for (table, order) in [
-            (RecordType::Tally, ""),
-            (RecordType::GroupTally, GROUPS_IN_ORDER),
-            (RecordType::SetTally, SETS_IN_ORDER),
-        ] {
-            let sql = format!(
-                "SELECT {} FROM {} {OF_IDENTITY} AND interval_start {end} ?6{condition} {order}",
-                columns(table),
-                table.table()
-            );
-            self.each(&sql, table, identity, (from, Some(to)), |row| {
-                each(match table {
-                    RecordType::GroupTally => CountedRow::Group(group_tally(row)?),
-                    RecordType::SetTally => CountedRow::Set(set_tally(row)?),
-                    _ => CountedRow::Tally(Box::new(tally(row)?)),
-                })
-            })?;
-        }
-        Ok(())
-    }
-}
-
 /// The condition that an interval is one of those that a span touches.
 fn within(span: &LeftOutSpan) -> String {
     of_window(span.minutes())
@@ -584,11 +468,6 @@ const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash,
 const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
      AND rules_hash = ?4 AND interval_start >= ?5";
 
-/// The order of groups and of sets: fixed and that of every store, because a report folds those beyond its cap in the order
-/// in which they come.
-const GROUPS_IN_ORDER: &str = "ORDER BY interval_start, route, fingerprint";
-const SETS_IN_ORDER: &str = "ORDER BY interval_start, route, set_id";
-
 /// From name to name by the index: to read all rows for a few names takes as long as a report.
 const SELECT_MIGRATIONS: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \
      SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
@@ -606,9 +485,3 @@ const SELECT_RUN_VERSIONS: &str =
 
 /// Versions of a migration that are told.
 const MAX_VERSIONS: usize = 100;
-
-const SELECT_MARKS: &str = "SELECT slot, mark FROM slot_marks WHERE migration = ?1 AND candidate_version = ?2 \
-     AND legacy_version = ?3 AND rules_hash = ?4 AND slot >= ?5 AND slot < ?6 ORDER BY slot";
-
-const SELECT_FIRST: &str = "SELECT interval_start FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
-     ORDER BY interval_start LIMIT 1";
