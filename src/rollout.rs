@@ -90,6 +90,13 @@ impl Controller {
         let inner = this.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         let wanted = target(&this.settings.plan, &inner.saved, Timestamp::now());
         inner.saved.percent = inner.saved.percent.min(wanted);
+        // Where the file cannot be written, a fall back may be missing in it.
+        if inner.saved.percent > 0.0
+            && let Err(error) = inner.saved.write(&this.settings.state_file)
+        {
+            tracing::warn!(%error, "the file of the rollout cannot be written: it begins at 0 %");
+            inner.saved.percent = 0.0;
+        }
         this.mirror.set_rollout(inner.saved.percent);
         let this = Arc::new(this);
         registry.register_collector(Box::new(Series(Arc::clone(&this))));

@@ -270,7 +270,15 @@ impl LoadAnswers {
                 MetricsOutcome::Undecided,
                 "no answers could be compared under load".to_owned(),
             )),
-            Some(_) => None,
+            Some(_) => {
+                let unknown: u64 = self.not_compared.values().sum();
+                (unknown > compared).then(|| {
+                    (
+                        MetricsOutcome::Undecided,
+                        format!("most answers could not be compared under load: {unknown} beside {compared}"),
+                    )
+                })
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use parity_dashboards::terminal;
 use parity_schemas::audit::{AuditAction, AuditOutcome, AuditSource};
 use parity_schemas::time::Timestamp;
@@ -20,6 +20,13 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_roll_out()
     };
     let mut settings = load()?;
+    if settings.handover.is_some() && settings.rollout.is_some() {
+        // While both serve, a fall back of the one would not be known to the other.
+        bail!(
+            "mirror.handover: a mirror with a [rollout] does not leave serving to a successor, which would not know of a fall back \
+             meanwhile; restart it without --handover, behind a load balancer if no connection may be refused"
+        );
+    }
     let mut signals = Signals::listen(Hangup::Reloads)?;
     let mut inherited = Inherited::take(settings.handover.as_deref())?;
     let prepared = {

@@ -17,7 +17,7 @@ use parity_mirror::replay::{Cookies, Place, Recorded};
 use parity_schemas::exchange::{Exchange, Request};
 use parity_schemas::id::new_id;
 use parity_schemas::stress::{LoadAnswers, LoadDifference};
-use parity_schemas::verdict::Verdict;
+use parity_schemas::verdict::{Reason, Verdict};
 
 use super::requests::copied;
 use crate::asking::{self, Asked, Asking};
@@ -193,7 +193,7 @@ impl Work {
         self.found.asked += 1;
         match asking.ask(recorded, Instant::now() + self.patience)? {
             Asked::Exchange(exchange) => self.compare(&exchange),
-            Asked::Not(reason) => self.not_compared(reason.as_str()),
+            Asked::Not(reason) => self.no_verdict("-", reason),
             Asked::NotSendable => self.not_compared("not_sendable"),
             Asked::TooLate => self.not_compared("timeout"),
         }
@@ -208,17 +208,31 @@ impl Work {
         let comparison = self.judge.comparator.compare(exchange);
         match comparison.verdict {
             Verdict::Match => self.found.equal += 1,
-            Verdict::NotCompared(reason) => self.not_compared(reason.as_str()),
+            Verdict::NotCompared(reason) => self.no_verdict(exchange.route.label(), reason),
             Verdict::Mismatch => {
                 self.found.differing += 1;
                 let route = exchange.route.label();
                 for place in self.judge.places(exchange, &comparison) {
-                    let key = (route.to_owned(), place);
-                    if self.places.len() < COUNTED || self.places.contains_key(&key) {
-                        *self.places.entry(key).or_default() += 1;
-                    }
+                    self.differs(route, place);
                 }
             }
+        }
+    }
+
+    /// What the candidate alone is the cause of counts against it, as in a gate.
+    fn no_verdict(&mut self, route: &str, reason: Reason) {
+        if reason.is_candidate_failure() {
+            self.found.differing += 1;
+            self.differs(route, reason.as_str().to_owned());
+        } else {
+            self.not_compared(reason.as_str());
+        }
+    }
+
+    fn differs(&mut self, route: &str, place: String) {
+        let key = (route.to_owned(), place);
+        if self.places.len() < COUNTED || self.places.contains_key(&key) {
+            *self.places.entry(key).or_default() += 1;
         }
     }
 

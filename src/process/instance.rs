@@ -197,14 +197,15 @@ impl Instance {
         self.pipeline.reload(settings)?;
         let observers = self.pipeline.observers();
         let rechecks = self.pipeline.take_rechecks();
+        // Before the new candidate can serve anybody: another version begins at 0 %.
+        if let Some(rollout) = &self.handle.rollout {
+            rollout.reload(settings);
+        }
         self.handle.mirror.apply(policy, observers, rechecks);
         self.drain = settings.mirror.policy.limits.drain;
         *self.handle.identity() = settings.identity.clone();
         *self.handle.known() = Arc::clone(&settings.known);
         self.handle.rerunner.set(settings);
-        if let Some(rollout) = &self.handle.rollout {
-            rollout.reload(settings);
-        }
         self.admin.set_tls(settings.admin.tls.clone());
         Ok(())
     }

@@ -127,6 +127,10 @@ impl Desk {
         if let Ok(ended) = tokio::time::timeout(LIFE, connection.as_mut()).await {
             if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended");
+                // A call may have been in it that nobody has seen.
+                if error.is_parse() || error.is_incomplete_message() {
+                    self.book().judge.lose("broken_off");
+                }
             }
         } else {
             connection.as_mut().graceful_shutdown();

@@ -65,13 +65,12 @@ pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, Stor
     read(reader, &filter, version, &question.thresholds)
 }
 
-/// The version that a report is of; `None` if it has nothing.
+/// The version that a report is of; `None` if it has nothing and names none. One that is named and of which nothing is recorded
+/// yet has done nothing: what another one did is not told as its own.
 fn version_of(decided: &Decided) -> Option<String> {
     let report = &decided.report;
-    report
-        .window
-        .is_some()
-        .then(|| report.candidate_version.clone())
+    let is_known = report.window.is_some() || !report.candidate_version.is_empty();
+    is_known.then(|| report.candidate_version.clone())
 }
 
 /// The history to a report that is there: of its range, but of all versions and rules, so that what changed can be seen.

@@ -118,6 +118,11 @@ impl RequestHead {
         self.method.is_idempotent()
     }
 
+    /// Whether the method has no effect by itself.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.method.is_safe()
+    }
+
     /// Whether the client announced the length of the body.
     pub(super) fn is_sized(&self) -> bool {
         self.headers.contains_key(CONTENT_LENGTH)

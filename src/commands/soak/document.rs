@@ -266,8 +266,11 @@ fn outcome(
         let why = side.load.why.as_deref().unwrap_or_default();
         match side.load.verdict {
             StressVerdict::Broken => all.push((worst, format!("{name}: {why}"))),
-            // What was ended before its time is told once.
             StressVerdict::Generator => all.push((Undecided, format!("{name}: {why}"))),
+            // What was ended before its time is told once.
+            StressVerdict::Unclear if !interrupted => {
+                all.push((Undecided, format!("{name}: {why}")));
+            }
             StressVerdict::Held | StressVerdict::Unclear => {}
         }
     }
