@@ -93,7 +93,8 @@ fn one_traffic_gives_one_report_by_way_of_every_store() {
     for store in ["sqlite:parity.db", &direct, &topic] {
         let mirror = producing(&place, &services, "test", store);
         for number in 0..30 {
-            mirror.get(&format!("/items/{number}"));
+            // So few targets that each has a counter, also where a minute ends in between.
+            mirror.get(&format!("/items/{}", number % 15));
             client::send(mirror.address, "POST", "/quotes", &[], b"");
         }
         let read = if store == topic {

@@ -30,7 +30,7 @@ use crate::remembered::{Marks, SLOT_MICROS};
 
 /// Six hours: of ten days there are forty blocks, and what is not in one yet is read in less than a second. A day is a whole
 /// number of them, so a block has no parts of two days, by which rechecks are counted.
-const BLOCK_SLOTS: i64 = 72;
+pub(crate) const BLOCK_SLOTS: i64 = 72;
 pub(crate) const BLOCK_MICROS: i64 = BLOCK_SLOTS * SLOT_MICROS;
 /// Another number when rows are added up in another way, besides other columns.
 const FORMAT: u32 = 1;

@@ -14,7 +14,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
 use crate::read::sqlite::SqliteReader;
-use crate::read::sqlite::blocks::{BLOCK_MICROS, Folding};
+use crate::read::sqlite::blocks::{BLOCK_MICROS, BLOCK_SLOTS, Folding};
 use crate::retention::Retention;
 
 /// How long after its end a block is added up: what is late by some minutes is in it.
@@ -147,7 +147,13 @@ impl Condenser {
         connection
             .execute(FORGET, params![first, BLOCKS_PER_LOOK])
             .map_err(|error| self.failed(error))?;
-        self.waiting = self.reader()?.changed_blocks(first, end)?;
+        // A store that is younger has nothing to read, and then the file is not opened again.
+        let is_old: bool = connection
+            .query_row(IS_OLD, [end * BLOCK_SLOTS], |row| row.get(0))
+            .map_err(|error| self.failed(error))?;
+        if is_old {
+            self.waiting = self.reader()?.changed_blocks(first, end)?;
+        }
         Ok(())
     }
 
@@ -195,6 +201,8 @@ impl Condenser {
         crate::sqlite::failed("add up counts in", &self.path, error)
     }
 }
+
+const IS_OLD: &str = "SELECT EXISTS (SELECT 1 FROM slot_marks WHERE slot < ?1)";
 
 const FORGET: &str = "DELETE FROM block_sums WHERE rowid IN (SELECT rowid FROM block_sums WHERE block < ?1 LIMIT ?2)";
 
