@@ -14,12 +14,8 @@ use crate::process::handover::{Inherited, Prepared};
 use crate::process::instance::Instance;
 use crate::process::signals::{Hangup, Signal, Signals};
 
-/// Runs it.
-pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
-    let load = || {
-        Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_roll_out()
-    };
-    let mut settings = load()?;
+/// Refuses a rollout that a successor would take over.
+fn without_handover(settings: MirrorSettings) -> Result<MirrorSettings> {
     if settings.handover.is_some() && settings.rollout.is_some() {
         // While both serve, a fall back of the one would not be known to the other.
         bail!(
@@ -27,6 +23,15 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
              meanwhile; restart it without --handover, behind a load balancer if no connection may be refused"
         );
     }
+    Ok(settings)
+}
+
+/// Runs it.
+pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
+    let load = || {
+        Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_roll_out()
+    };
+    let mut settings = without_handover(load()?)?;
     let mut signals = Signals::listen(Hangup::Reloads)?;
     let mut inherited = Inherited::take(settings.handover.as_deref())?;
     let prepared = {

@@ -1,5 +1,9 @@
 //! Requests with an effect: the candidate serves them only where that is said, and none is ever sent twice.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::{named, rollout, under_way, who};
@@ -79,6 +83,48 @@ fn a_write_that_the_candidate_may_have_got_is_not_sent_again() {
         assert_eq!((legacy.seen(), candidate.seen()), (0, 2), "{name}");
         assert_eq!(rollout(&mirror)["repaired"], 0, "{name}");
     }
+}
+
+/// Answers on connections that it keeps, but ends them for a DELETE that it has read.
+fn keeping(deletes: Arc<AtomicUsize>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let deletes = Arc::clone(&deletes);
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                while let Some(first) = lines.next() {
+                    let _fields = lines.by_ref().take_while(|line| !line.is_empty()).count();
+                    if first.starts_with("DELETE") {
+                        deletes.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                    if (&stream).write_all(answer).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+/// Case 1: HTTP allows to repeat it on another connection, as the first one may have been idle for too long.
+#[test]
+fn a_write_on_a_kept_connection_that_ends_is_not_sent_again() {
+    let place = under_way(100.0, UNSAFE);
+    let legacy = named("legacy");
+    let deletes = Arc::new(AtomicUsize::new(0));
+    let candidate = keeping(Arc::clone(&deletes));
+    let mirror = place.mirror(&legacy.url(), &candidate, &["--workers", "1"]);
+    for _ in 0..3 {
+        let read = client::send(mirror.address, "GET", "/quotes", &[("x-user", "a")], b"");
+        assert_eq!((read.status, read.text().as_str()), (200, "ok"));
+        assert_eq!(write(&mirror, "DELETE", b"").status, 502);
+    }
+    assert_eq!(deletes.load(Ordering::Relaxed), 3);
 }
 
 #[test]
