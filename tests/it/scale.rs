@@ -18,7 +18,7 @@ use crate::support::client;
 use crate::support::process::{Mirror, Place};
 use crate::support::report::Report;
 use crate::support::service::Service;
-use crate::support::{root, wait_for};
+use crate::support::{root, wait_for, wait_or_tell};
 
 fn pair() -> (Service, Service) {
     (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"))
@@ -161,6 +161,7 @@ fn the_example_of_two_mirrors_and_two_sinks_works_as_it_stands() {
         .iter()
         .map(|listener| listener.local_addr().expect("bound").port())
         .collect();
+    let log = place.path().join("up.log");
     let source = kafka.url(&kafka.topic(4));
     let admin: Vec<String> = ports[2..].iter().map(u16::to_string).collect();
     let mut up = Command::new(root().join("examples/scale/up"))
@@ -175,7 +176,7 @@ fn the_example_of_two_mirrors_and_two_sinks_works_as_it_stands() {
         .env("PARITY_SINK_KAFKA", &source)
         .env("PARITY_SINK_CLICKHOUSE", &url)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(std::fs::File::create(&log).expect("a log can be made"))
         .spawn()
         .expect("bash is there");
     let at = |port: u16| std::net::SocketAddr::from(([127, 0, 0, 1], port));
@@ -216,7 +217,15 @@ fn the_example_of_two_mirrors_and_two_sinks_works_as_it_stands() {
         .args(["-TERM", &up.id().to_string()])
         .status();
     assert!(told.expect("kill can be run").success());
-    let ended = wait_for("the end of all", || up.try_wait().expect("it can be asked"));
+    let ended = wait_or_tell(
+        || up.try_wait().expect("it can be asked"),
+        || {
+            format!(
+                "the end of all:\n{}",
+                std::fs::read_to_string(&log).expect("kept")
+            )
+        },
+    );
     assert_eq!(ended.code(), Some(0));
 }
 

@@ -1,5 +1,6 @@
 //! Callbacks of the Kafka client: partitions assigned and revoked, statistics, errors.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,13 +17,16 @@ use crate::kafka;
 
 /// How long a rebalance waits for the batches of revoked partitions: long enough for a busy server, short enough not to
 /// hold up the group. The next owner repeats what is not done by then.
-const HAND_OVER: Duration = Duration::from_secs(5);
+pub(super) const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// Callbacks of the consumer. They run within `poll`, on its thread.
 pub(super) struct Context {
     topic: String,
     status: Arc<SinkStatus>,
     progress: Arc<Progress>,
+    /// The assigned partitions, with their topics, as the group has told. The client is not asked for them: within a callback
+    /// of a consumer that is being closed its answer never comes, and the sink would never end.
+    assigned: Mutex<BTreeSet<(String, i32)>>,
     /// Revoked partitions that the poller has not removed yet.
     revoked: Mutex<Vec<i32>>,
 }
@@ -33,25 +37,51 @@ impl Context {
             topic: topic.to_owned(),
             status,
             progress,
+            assigned: Mutex::default(),
             revoked: Mutex::default(),
         }
     }
 
-    /// The partitions of our topic in a list, and the name of another topic, if the list has one.
-    fn own(&self, list: &TopicPartitionList) -> (Vec<i32>, Option<String>) {
+    /// The partitions of our topic in a list.
+    fn own(&self, list: &TopicPartitionList) -> Vec<i32> {
         let elements = list.elements();
-        let (own, others): (Vec<_>, Vec<_>) = elements
+        let own = elements
             .iter()
-            .partition(|element| element.topic() == self.topic);
+            .filter(|element| element.topic() == self.topic);
+        own.map(|element| element.partition()).collect()
+    }
+
+    /// Notes what the group gave or took. Returns all partitions of our topic, and the name of another topic, if there is one.
+    fn note(&self, rebalance: &Rebalance<'_>) -> (Vec<i32>, Option<String>) {
+        let mut assigned = self.assigned.lock().unwrap_or_else(PoisonError::into_inner);
+        match rebalance {
+            Rebalance::Assign(list) => assigned.extend(named(list)),
+            Rebalance::Revoke(list) => {
+                for one in named(list) {
+                    assigned.remove(&one);
+                }
+            }
+            Rebalance::Error(_) => {}
+        }
+        let (own, others): (Vec<_>, Vec<_>) =
+            assigned.iter().partition(|(topic, _)| *topic == self.topic);
         (
-            own.iter().map(|element| element.partition()).collect(),
-            others.first().map(|element| element.topic().to_owned()),
+            own.into_iter().map(|(_, partition)| *partition).collect(),
+            others.first().map(|(topic, _)| topic.clone()),
         )
     }
 
     pub(super) fn take_revoked(&self) -> Vec<i32> {
         std::mem::take(&mut *self.revoked.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Topics and partitions of a list.
+fn named(list: &TopicPartitionList) -> Vec<(String, i32)> {
+    let elements = list.elements();
+    let each = elements.iter();
+    each.map(|element| (element.topic().to_owned(), element.partition()))
+        .collect()
 }
 
 impl ClientContext for Context {
@@ -89,7 +119,7 @@ impl ConsumerContext for Context {
         let Rebalance::Revoke(partitions) = rebalance else {
             return;
         };
-        let (gone, _) = self.own(partitions);
+        let gone = self.own(partitions);
         // The group considered us dead, so the partitions already have another owner.
         let lost = consumer.assignment_lost();
         let done = self
@@ -120,13 +150,11 @@ impl ConsumerContext for Context {
             .extend(gone);
     }
 
-    fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+    fn post_rebalance(&self, _consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if let Rebalance::Error(error) = rebalance {
             tracing::warn!(%error, "a rebalance failed");
         }
-        let (partitions, foreign) = consumer
-            .assignment()
-            .map_or_else(|_| (Vec::new(), None), |list| self.own(&list));
+        let (partitions, foreign) = self.note(rebalance);
         if let Some(foreign) = foreign {
             // Reported as not ready: records of another topic are not consumed.
             tracing::warn!(

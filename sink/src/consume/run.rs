@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
@@ -25,6 +26,8 @@ const WAIT: Duration = Duration::from_millis(5);
 /// At the memory limit, polling first just stops for this long: workers that keep up free memory within milliseconds,
 /// while pausing partitions discards prefetched records. Far below the time after which the group considers us dead.
 const HOLD: Duration = Duration::from_millis(500);
+/// Longest time to leave the group: a rebalance that is under way may take [`super::context::HAND_OVER`] of others.
+const LEAVE: Duration = Duration::from_secs(8);
 /// Paused partitions resume when half of the memory is free again, so that they do not flap.
 const RESUME_SHARE: usize = 2;
 
@@ -81,14 +84,14 @@ impl Poller {
             (unfinished, ended) = self.finish(&workers, &progress);
         }
         let threads = workers.finish();
-        // Leaves the group at once, so that it does not wait for our session to time out.
-        self.consumer.unsubscribe();
-        ended.and(threads)?;
-        Ok(SinkReport {
+        let report = SinkReport {
             stored: self.status.metrics.stored_total(),
             dead_letters: self.status.dead_letters(),
             unfinished,
-        })
+        };
+        leave(self.consumer);
+        ended.and(threads)?;
+        Ok(report)
     }
 
     /// Works until told to stop.
@@ -300,6 +303,24 @@ impl Poller {
             }
         }
         self.paused = false;
+    }
+}
+
+/// Leaves the group at once, so that it does not wait for our session to time out. All that is stored is committed by now, so
+/// nothing is lost when the client does not end, as when it is given partitions while it leaves.
+fn leave(consumer: BaseConsumer<Context>) {
+    consumer.unsubscribe();
+    let (done, left) = mpsc::sync_channel::<()>(1);
+    let closing = std::thread::Builder::new().name("leave".to_owned());
+    let begun = closing.spawn(move || {
+        drop(consumer);
+        drop(done);
+    });
+    let left = begun.is_ok().then(|| left.recv_timeout(LEAVE));
+    if left == Some(Err(RecvTimeoutError::Timeout)) {
+        tracing::warn!(
+            "the Kafka client has not left the group within {LEAVE:?}; the group takes our partitions back when the session times out"
+        );
     }
 }
 
