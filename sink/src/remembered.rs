@@ -48,6 +48,8 @@ pub(crate) enum What {
     Run(Uuid),
     /// Whether one that is at work no more lacks something, by this revision of what it said.
     Ended(Uuid, u32),
+    /// By what its rows are known.
+    Marks,
 }
 
 /// The numbers of all slots that count, in order.
@@ -198,6 +200,25 @@ impl<A: Clone + Default + Weighed> Memory<A> {
             .map_or_else(A::default, |closed| A::clone(&closed.added));
         self.keep(key, closed, None);
         Ok((added, from))
+    }
+
+    /// What is kept of a key as `renew` makes it of what was kept before.
+    pub(crate) fn renewed<E>(
+        &self,
+        key: &Key,
+        renew: impl FnOnce(Option<Arc<A>>) -> Result<Arc<A>, E>,
+    ) -> Result<Arc<A>, E> {
+        let turn = self.turn(key);
+        let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, known) = self.find(key);
+        let added = renew(known.map(|known| known.added))?;
+        let all = Prefix {
+            to: i64::MAX,
+            marks: 0,
+            added: Arc::clone(&added),
+        };
+        self.keep(key, None, Some(all));
+        Ok(added)
     }
 
     /// What is closed, up to `to`, and the time from which on the rest begins.

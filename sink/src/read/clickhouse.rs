@@ -16,6 +16,7 @@ mod mark;
 mod marks;
 mod mismatches;
 mod older_examples;
+mod parts;
 mod replicas;
 mod rows;
 mod stored;
@@ -135,29 +136,35 @@ impl ClickHouseReader {
 
     /// What the newest matching interval counts for, and when it began.
     fn newest(&self, selection: &Selection) -> Result<Option<(Identity, Timestamp)>, StoreError> {
-        let mut sql = format!(
-            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro(interval_start) AS began_at, \
-             {ORIGIN} FROM tallies AS t WHERE migration = ?",
-        );
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),
             (" AND candidate_version = ?", &selection.candidate_version),
         ];
-        for (condition, version) in &versions {
+        let mut condition = "WHERE migration = ?".to_owned();
+        for (of_version, version) in &versions {
             if version.is_some() {
-                sql.push_str(condition);
+                condition.push_str(of_version);
             }
         }
-        sql.push_str(since_condition(selection));
-        sql.push_str(" ORDER BY began_at DESC, toString(id) DESC LIMIT 1");
-        let mut question = self.server.client().query(&sql).bind(selection.migration());
-        for (_, version) in &versions {
-            if let Some(version) = version {
-                question = question.bind(version);
+        condition.push_str(since_condition(selection));
+        // Its time first, which reads one column, and then the few rows of that time.
+        let sql = format!(
+            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro(t.interval_start) AS began_at, \
+             {ORIGIN} FROM tallies AS t {condition} \
+             AND t.interval_start = (SELECT max(t.interval_start) FROM tallies AS t {condition}) \
+             ORDER BY toString(id) DESC LIMIT 1",
+        );
+        let mut question = self.server.client().query(&sql);
+        for _of_both in 0..2 {
+            question = question.bind(selection.migration());
+            for (_, version) in &versions {
+                if let Some(version) = version {
+                    question = question.bind(version);
+                }
             }
-        }
-        if let Some(since) = selection.since {
-            question = question.bind(since.as_micros());
+            if let Some(since) = selection.since {
+                question = question.bind(since.as_micros());
+            }
         }
         let Some(found) = self.ask::<Newest>(question)?.pop() else {
             return Ok(None);

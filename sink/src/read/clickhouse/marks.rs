@@ -3,9 +3,15 @@
 //! `SQLite` keeps a mark of each five minutes that triggers move. Here there is none: what is not changed in one place, but
 //! replaced by a later row, has nothing to trigger. So a mark is made of the rows themselves: of the key, the revision and the main counts
 //! of each, which no merge of parts changes. That reads a few columns where a report reads all.
+//!
+//! Of which rows marks must be made again is known by the parts that a table consists of: a part never changes, and the server
+//! knows name, size and times of each without reading a row ([`parts`](super::parts)). So a page of a store in which nothing happens
+//! reads no rows for its marks, and one of a store that is written to reads those of the last minutes.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clickhouse::Row;
 use parity_schemas::record::RecordType;
@@ -13,11 +19,16 @@ use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
-use super::ClickHouseReader;
+use super::parts::{Parts, Spans};
 use super::replicas::{BY_ORIGIN, ORIGIN};
+use super::{ClickHouseReader, time};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::remembered::{Marks, SLOT_MICROS};
+use crate::remembered::{Key, Marks, SLOT_MICROS, Weighed, What};
+
+/// After so long all rows are read again, whatever the parts say: a table that a person dropped, made and filled anew may have parts
+/// of the same names.
+const ALL_AGAIN: Duration = Duration::from_mins(1);
 
 /// The tables that counts are in, with what makes a row of them.
 const TABLES: [(RecordType, &str); 3] = [
@@ -34,6 +45,59 @@ const TABLES: [(RecordType, &str); 3] = [
         "t.id, t.revision, t.received, t.match, t.mismatch",
     ),
 ];
+
+/// What one table of one identity has.
+#[derive(Clone, Default)]
+struct TableMarks {
+    parts: Parts,
+    /// What the rows of a slot on a shard are known by.
+    keys: BTreeMap<(i64, u32), u64>,
+}
+
+/// What all of them have.
+#[derive(Clone)]
+struct StoredMarks {
+    /// When all rows were read.
+    read: Instant,
+    tables: [TableMarks; TABLES.len()],
+}
+
+impl Default for StoredMarks {
+    fn default() -> Self {
+        Self {
+            read: Instant::now(),
+            tables: Default::default(),
+        }
+    }
+}
+
+impl Weighed for StoredMarks {
+    fn bytes(&self) -> usize {
+        /// A key, its value and a share of its node.
+        const OF_A_KEY: usize = 32;
+        let each = self.tables.iter();
+        each.map(|table| table.parts.bytes() + table.keys.len() * OF_A_KEY)
+            .sum()
+    }
+}
+
+impl StoredMarks {
+    fn marks(&self) -> Marks {
+        let mut hashers: BTreeMap<i64, DefaultHasher> = BTreeMap::new();
+        for ((table, _), stored) in TABLES.iter().zip(&self.tables) {
+            for ((slot, shard), keys) in &stored.keys {
+                let hasher = hashers.entry(*slot).or_default();
+                (table.table(), shard, keys).hash(hasher);
+            }
+        }
+        let marks = hashers.into_iter();
+        Marks(
+            marks
+                .map(|(slot, hasher)| (slot, hasher.finish().cast_signed()))
+                .collect(),
+        )
+    }
+}
 
 #[derive(Row, Deserialize)]
 struct SlotRow {
@@ -68,28 +132,71 @@ impl ClickHouseReader {
     }
 
     fn read_marks(&self, identity: &Identity) -> Result<Marks, StoreError> {
-        let selection = Selection::default();
-        let mut hashers: BTreeMap<i64, DefaultHasher> = BTreeMap::new();
-        for (table, key) in TABLES {
-            let select = format!(
-                "SELECT {ORIGIN}, intDiv(toUnixTimestamp64Micro(t.interval_start), {SLOT_MICROS}) AS slot, \
-                 sum(cityHash64({key})) AS keys FROM {} AS t FINAL",
-                table.table()
-            );
-            let tail = format!("GROUP BY slot, {BY_ORIGIN} ORDER BY slot, shard");
-            let question = self.of_identity(&select, identity, &selection, &tail);
-            for row in self.ask::<SlotRow>(question)? {
-                self.came_from(row.shard, row.server)?;
-                let hasher = hashers.entry(row.slot).or_default();
-                (table.table(), row.shard, row.keys).hash(hasher);
+        let Some(remembered) = &self.remembered else {
+            return Ok(self.renewed_marks(identity, None)?.marks());
+        };
+        let key = Key {
+            identity: identity.clone(),
+            from: i64::MIN,
+            of: What::Marks,
+        };
+        let renew = |known: Option<Arc<StoredMarks>>| {
+            let known = known.filter(|known| known.read.elapsed() < ALL_AGAIN);
+            self.renewed_marks(identity, known)
+        };
+        let stored = remembered.of::<StoredMarks>().renewed(&key, renew)?;
+        Ok(stored.marks())
+    }
+
+    /// What is known, with what is no more as it was read again.
+    fn renewed_marks(
+        &self,
+        identity: &Identity,
+        known: Option<Arc<StoredMarks>>,
+    ) -> Result<Arc<StoredMarks>, StoreError> {
+        let is_known = known.is_some();
+        let mut stored = known.unwrap_or_default();
+        for (place, (table, key)) in TABLES.into_iter().enumerate() {
+            // Before the rows: what comes between the two is then read once more the next time.
+            let parts = self.parts(table)?;
+            let spans = if is_known {
+                stored.tables[place].parts.changed(&parts)
+            } else {
+                Spans::all()
+            };
+            if spans.is_empty() {
+                continue;
             }
+            let read = self.keys(identity, (table, key), &spans)?;
+            let table = &mut Arc::make_mut(&mut stored).tables[place];
+            table.keys.retain(|(slot, _), _| !spans.have(*slot));
+            table.keys.extend(read);
+            table.parts = parts;
         }
-        let marks = hashers.into_iter();
-        Ok(Marks(
-            marks
-                .map(|(slot, hasher)| (slot, hasher.finish().cast_signed()))
-                .collect(),
-        ))
+        Ok(stored)
+    }
+
+    /// What the rows of some times are known by.
+    fn keys(
+        &self,
+        identity: &Identity,
+        (table, key): (RecordType, &str),
+        spans: &Spans,
+    ) -> Result<Vec<((i64, u32), u64)>, StoreError> {
+        let select = format!(
+            "SELECT {ORIGIN}, intDiv(toUnixTimestamp64Micro(t.interval_start), {SLOT_MICROS}) AS slot, \
+             sum(cityHash64({key})) AS keys FROM {} AS t FINAL",
+            table.table()
+        );
+        let condition = spans.condition(|slot| time(slot.saturating_mul(SLOT_MICROS)));
+        let tail = format!("{condition} GROUP BY slot, {BY_ORIGIN} ORDER BY slot, shard");
+        let question = self.of_identity(&select, identity, &Selection::default(), &tail);
+        let rows = self.ask::<SlotRow>(question)?.into_iter();
+        rows.map(|row| {
+            self.came_from(row.shard, row.server)?;
+            Ok(((row.slot, row.shard), row.keys))
+        })
+        .collect()
     }
 
     /// When the first interval of a migration at or after a time began.

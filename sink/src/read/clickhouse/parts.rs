@@ -1,0 +1,198 @@
+//! The parts of a table: what tells whether it has changed, and in which times, without reading a row.
+//!
+//! A part never changes. An insert makes one, a merge makes one of several, a deletion makes another one of the next version. So
+//! where all parts are the same, the rows are; and where one has come or gone, only rows of its times can be others.
+
+use std::collections::BTreeMap;
+
+use clickhouse::Row;
+use parity_schemas::record::RecordType;
+use serde::Deserialize;
+
+use super::ClickHouseReader;
+use super::replicas::ORIGIN;
+use crate::error::StoreError;
+use crate::remembered::SLOT_MICROS;
+
+/// Spans of a condition. More of them become one that has them all: a server reads what is between faster than a long condition.
+const MAX_SPANS: usize = 8;
+
+/// A shard, the server that answers for it, and the name of a part.
+type PartName = (u32, String, String);
+
+/// The parts of one table, with the number of their rows and their first and last slot.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub(super) struct Parts(BTreeMap<PartName, (u64, i64, i64)>);
+
+impl Parts {
+    /// The slots whose rows may be others when these parts have become the given ones.
+    pub(super) fn changed(&self, now: &Self) -> Spans {
+        let gone = self.0.iter().filter(|one| now.0.get(one.0) != Some(one.1));
+        let come = now.0.iter().filter(|one| self.0.get(one.0) != Some(one.1));
+        let spans = gone
+            .chain(come)
+            .map(|(_, (_, first, last))| (*first, last.saturating_add(1)));
+        Spans::of(spans.collect())
+    }
+
+    /// About how many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        let each = self.0.keys();
+        each.map(|(_, server, name)| 96 + server.len() + name.len())
+            .sum()
+    }
+}
+
+/// Slots, as spans with their end, in order and without overlap.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Spans(Vec<(i64, i64)>);
+
+impl Spans {
+    /// Every slot.
+    pub(super) fn all() -> Self {
+        Self(vec![(i64::MIN, i64::MAX)])
+    }
+
+    fn of(mut spans: Vec<(i64, i64)>) -> Self {
+        spans.sort_unstable();
+        let mut merged: Vec<(i64, i64)> = Vec::new();
+        for (first, end) in spans {
+            match merged.last_mut() {
+                Some(last) if first <= last.1 => last.1 = last.1.max(end),
+                _ => merged.push((first, end)),
+            }
+        }
+        // Before 1970 the server counts slots towards zero: their ends are others.
+        if merged.first().is_some_and(|(first, _)| *first <= 0) {
+            return Self::all();
+        }
+        if merged.len() > MAX_SPANS
+            && let (Some(first), Some(last)) = (merged.first(), merged.last())
+        {
+            merged = vec![(first.0, last.1)];
+        }
+        Self(merged)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a slot is one of them.
+    pub(super) fn have(&self, slot: i64) -> bool {
+        let spans = self.0.iter();
+        spans
+            .map(|(first, end)| *first..*end)
+            .any(|span| span.contains(&slot))
+    }
+
+    /// The condition that a row is of them, which begins with `AND`; `time` gives the time at which a slot begins.
+    pub(super) fn condition(&self, time: impl Fn(i64) -> String) -> String {
+        if *self == Self::all() {
+            return String::new();
+        }
+        let each = self.0.iter().map(|(first, end)| {
+            format!(
+                "(t.interval_start >= {} AND t.interval_start < {})",
+                time(*first),
+                time(*end)
+            )
+        });
+        format!("AND ({})", each.collect::<Vec<_>>().join(" OR "))
+    }
+}
+
+#[derive(Row, Deserialize)]
+struct PartRow {
+    shard: u32,
+    server: String,
+    name: String,
+    rows: u64,
+    first_at: i64,
+    last_at: i64,
+}
+
+impl ClickHouseReader {
+    /// The parts of a table. The server knows these columns of each part; where it cannot use that, as after a deletion that is not
+    /// merged yet, it reads the times of all rows, with the same result.
+    pub(super) fn parts(&self, table: RecordType) -> Result<Parts, StoreError> {
+        let sql = format!(
+            "SELECT {ORIGIN}, toString(_part) AS name, count() AS rows, \
+             toUnixTimestamp64Micro(min(t.interval_start)) AS first_at, \
+             toUnixTimestamp64Micro(max(t.interval_start)) AS last_at FROM {} AS t \
+             GROUP BY shard, server, _part",
+            table.table()
+        );
+        let question = self.server.client().query(&sql);
+        let mut parts = BTreeMap::new();
+        for row in self.ask::<PartRow>(question)? {
+            let part = (
+                row.rows,
+                // As the server divides when it counts by slot: towards zero.
+                row.first_at / SLOT_MICROS,
+                row.last_at / SLOT_MICROS,
+            );
+            parts.insert((row.shard, row.server, row.name), part);
+        }
+        Ok(Parts(parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(of: &[(&str, u64, i64, i64)]) -> Parts {
+        let each = of.iter();
+        let part = |(name, rows, first, last): &(&str, u64, i64, i64)| {
+            let name = (0, "server".to_owned(), (*name).to_owned());
+            (name, (*rows, *first, *last))
+        };
+        Parts(each.map(part).collect())
+    }
+
+    #[test]
+    fn a_part_that_came_or_went_tells_which_slots_have_changed() {
+        let before = parts(&[
+            ("1_1_0", 10, 3, 5),
+            ("2_2_0", 10, 5, 6),
+            ("9_9_0", 1, 40, 40),
+        ]);
+        assert!(before.changed(&before).is_empty());
+        let inserted = parts(&[
+            ("1_1_0", 10, 3, 5),
+            ("2_2_0", 10, 5, 6),
+            ("3_3_0", 4, 6, 6),
+            ("9_9_0", 1, 40, 40),
+        ]);
+        assert_eq!(before.changed(&inserted), Spans(vec![(6, 7)]));
+        let merged = parts(&[("1_2_1", 20, 3, 6), ("9_9_0", 1, 40, 40)]);
+        assert_eq!(before.changed(&merged), Spans(vec![(3, 7)]));
+        let dropped = parts(&[("1_1_0", 10, 3, 5)]);
+        assert_eq!(before.changed(&dropped), Spans(vec![(5, 7), (40, 41)]));
+        // A part of this name with other rows: the table is another one.
+        let other = parts(&[
+            ("1_1_0", 11, 3, 5),
+            ("2_2_0", 10, 5, 6),
+            ("9_9_0", 1, 40, 40),
+        ]);
+        assert_eq!(before.changed(&other), Spans(vec![(3, 6)]));
+        let changed = before.changed(&dropped);
+        let has: Vec<i64> = (0..50).filter(|slot| changed.have(*slot)).collect();
+        assert_eq!(has, [5, 6, 40]);
+        assert_eq!(
+            changed.condition(|slot| format!("s{slot}")),
+            "AND ((t.interval_start >= s5 AND t.interval_start < s7) OR (t.interval_start >= s40 AND t.interval_start < s41))"
+        );
+        assert_eq!(Spans::all().condition(|slot| slot.to_string()), "");
+    }
+
+    #[test]
+    fn many_spans_become_one() {
+        let few: Vec<(i64, i64)> = (1..9).map(|at| (at * 10, at * 10 + 1)).collect();
+        assert_eq!(Spans::of(few.clone()), Spans(few.clone()));
+        let many = few.into_iter().chain([(100, 101)]).collect();
+        assert_eq!(Spans::of(many), Spans(vec![(10, 101)]));
+        assert_eq!(Spans::of(vec![(0, 1), (70, 71)]), Spans::all());
+    }
+}
