@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS block_sums (
     rules_hash        TEXT    NOT NULL,
     block             INTEGER NOT NULL,  -- interval_start / 21600000000
     mark              INTEGER NOT NULL,  -- made of the marks of its slots, and of what the program adds up
-    sums              TEXT    NOT NULL,  -- JSON: tallies, groups and sets
-    runs              TEXT    NOT NULL,  -- JSON: what each run has stored
+    sums              TEXT    NOT NULL,  -- a digest of the rest in 16 digits, then JSON: tallies, groups and sets
+    runs              TEXT    NOT NULL,  -- the same: what each run has stored
     PRIMARY KEY (migration, candidate_version, legacy_version, rules_hash, block)
 );

@@ -33,7 +33,7 @@ use crate::remembered::{Marks, SLOT_MICROS};
 pub(crate) const BLOCK_SLOTS: i64 = 72;
 pub(crate) const BLOCK_MICROS: i64 = BLOCK_SLOTS * SLOT_MICROS;
 /// Another number when rows are added up in another way, besides other columns.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Most sums of a block. Patterns that never repeat make hundreds of thousands in six hours, as many as there are rows: they are
 /// not worth keeping, and would not fit into the memory of the process that writes. Such a block is not kept, and its rows are read.
 const MAX_SUMS: usize = 10_000;
@@ -75,8 +75,36 @@ pub(crate) fn block_mark(marks: &Marks, block: i64) -> i64 {
     hasher.finish().cast_signed()
 }
 
-/// What is kept of a block; `None` where its rows are better read.
-pub(crate) type Kept<T> = Option<T>;
+/// Which block, and of which rows it is made.
+#[derive(Clone, Copy, Hash)]
+pub(crate) struct BlockOf<'a> {
+    pub(crate) identity: &'a Identity,
+    pub(crate) block: i64,
+    pub(crate) mark: i64,
+}
+
+/// Digits that a kept text begins with.
+const DIGEST_DIGITS: usize = 16;
+
+impl BlockOf<'_> {
+    /// What is kept in a column: JSON behind its digest. So a text that a bad disk or a person has changed, or that is of another
+    /// block, is not taken for what the rows add up to, however valid it is.
+    fn sealed(self, column: &str, json: &str) -> String {
+        format!("{}{json}", self.digest(column, json))
+    }
+
+    /// The JSON of a text that is as it was kept.
+    fn opened<'t>(&self, column: &str, text: &'t str) -> Option<&'t str> {
+        let (digest, json) = text.split_at_checked(DIGEST_DIGITS)?;
+        (digest == self.digest(column, json)).then_some(json)
+    }
+
+    fn digest(&self, column: &str, json: &str) -> String {
+        let mut hasher = DefaultHasher::new();
+        (self, column, json).hash(&mut hasher);
+        format!("{:0DIGEST_DIGITS$x}", hasher.finish())
+    }
+}
 
 /// Adds up the rows of a block.
 #[derive(Default)]
@@ -194,10 +222,10 @@ impl Folding {
     }
 
     /// The sums, and what each run has stored, as they are kept.
-    pub(crate) fn into_texts(self) -> Result<[String; 2], serde_json::Error> {
+    pub(crate) fn into_texts(self, of: BlockOf<'_>) -> Result<[String; 2], serde_json::Error> {
         Ok([
-            serde_json::to_string(&self.sums)?,
-            serde_json::to_string(&self.runs)?,
+            of.sealed("sums", &serde_json::to_string(&self.sums)?),
+            of.sealed("runs", &serde_json::to_string(&self.runs)?),
         ])
     }
 
@@ -307,6 +335,7 @@ impl SqliteReader {
             let kept: BTreeSet<i64> = self
                 .valid_blocks(&identity, first * BLOCK_MICROS, end * BLOCK_MICROS)?
                 .into_iter()
+                .map(|(block, _)| block)
                 .collect();
             let missing = counted.difference(&kept);
             changed.extend(missing.map(|block| (identity.clone(), *block)));
@@ -326,7 +355,12 @@ impl SqliteReader {
         add_rows: impl Fn(&mut T, i64, i64) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let mut at = from;
-        for block in self.valid_blocks(identity, from, to)? {
+        for (block, mark) in self.valid_blocks(identity, from, to)? {
+            let of = BlockOf {
+                identity,
+                block,
+                mark,
+            };
             let begins = block * BLOCK_MICROS;
             let sql = format!(
                 "SELECT {column} FROM block_sums WHERE migration = ?1 AND candidate_version = ?2 AND legacy_version = ?3 \
@@ -341,8 +375,8 @@ impl SqliteReader {
             ];
             // Where it cannot be read, the rows can.
             let found = self.rows(&sql, values, "block_sums", |row| {
-                let text = row.text(0, column).unwrap_or_default();
-                Ok(serde_json::from_str::<Kept<B>>(text).ok().flatten())
+                let json = of.opened(column, row.text(0, column).unwrap_or_default());
+                Ok(json.and_then(|json| serde_json::from_str::<B>(json).ok()))
             })?;
             let Some(kept) = found.into_iter().flatten().next() else {
                 continue;
@@ -356,13 +390,13 @@ impl SqliteReader {
         add_rows(state, at, to)
     }
 
-    /// The blocks within a time whose rows are still those that were added up, in order.
+    /// The blocks within a time whose rows are still those that were added up, with their marks, in order.
     fn valid_blocks(
         &self,
         identity: &Identity,
         from: i64,
         to: i64,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<(i64, i64)>, StoreError> {
         // None begins before 1970: there a slot has the one behind it.
         let first = from.max(1).saturating_add(BLOCK_MICROS - 1) / BLOCK_MICROS;
         let end = to / BLOCK_MICROS;
@@ -391,7 +425,7 @@ impl SqliteReader {
         let marks = self.marks_of(identity, slots.0, slots.1)?;
         let kept = kept.into_iter();
         let valid = kept.filter(|(block, mark)| block_mark(&marks, *block) == *mark);
-        Ok(valid.map(|(block, _)| block).collect())
+        Ok(valid.collect())
     }
 }
 

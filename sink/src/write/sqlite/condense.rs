@@ -14,7 +14,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
 use crate::read::sqlite::SqliteReader;
-use crate::read::sqlite::blocks::{BLOCK_MICROS, BLOCK_SLOTS, Folding};
+use crate::read::sqlite::blocks::{BLOCK_MICROS, BLOCK_SLOTS, BlockOf, Folding};
 use crate::retention::Retention;
 
 /// How long after its end a block is added up: what is late by some minutes is in it.
@@ -171,7 +171,12 @@ impl Condenser {
             folding,
             ..
         } = of_block;
-        let texts = has_sums.then(|| folding.into_texts().ok()).flatten();
+        let of = BlockOf {
+            identity: &identity,
+            block,
+            mark,
+        };
+        let texts = has_sums.then(|| folding.into_texts(of).ok()).flatten();
         let [sums, runs] = texts.unwrap_or_else(Folding::none);
         let values = params![
             identity.migration,
