@@ -26,9 +26,9 @@ use crate::error::StoreError;
 use crate::read::Selection;
 use crate::remembered::{Key, Marks, SLOT_MICROS, Weighed, What};
 
-/// After so long all rows are read again, whatever the parts say: a table that a person dropped, made and filled anew may have parts
-/// of the same names.
-const ALL_AGAIN: Duration = Duration::from_mins(1);
+/// After so long all rows are read again, whatever the parts say: behind a distributed table a person may have dropped and filled
+/// the tables of the shards, whose parts then may have the same names.
+const ALL_AGAIN: Duration = Duration::from_mins(10);
 
 /// The tables that counts are in, with what makes a row of them.
 const TABLES: [(RecordType, &str); 3] = [

@@ -86,11 +86,15 @@ impl ClickHouseReader {
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);
         }
+        // Which they are first: bodies and findings of all that could be one of them are many times as much to read. A row that is
+        // there twice, until parts are merged, is in the list once, and so are the rows of the list.
         let sql = format!(
-            "SELECT {} FROM mismatches AS t {} {} LIMIT 1 BY t.id LIMIT {limit}",
+            "SELECT {} FROM mismatches AS t WHERE (t.time, t.id) GLOBAL IN (\
+             SELECT t.time, t.id FROM mismatches AS t {} {order} LIMIT 1 BY t.id LIMIT {limit}) \
+             {order} LIMIT 1 BY t.id",
             all_columns(),
             conditions.sql(),
-            conditions.order()
+            order = conditions.order()
         );
         let question = self.bound(&sql, conditions);
         self.ask::<MismatchRow>(question)?

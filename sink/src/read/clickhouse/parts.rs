@@ -113,15 +113,18 @@ struct PartRow {
 }
 
 impl ClickHouseReader {
-    /// The parts of a table. The server knows these columns of each part; where it cannot use that, as after a deletion that is not
+    /// The parts of a table, named with the table's own id: one that was dropped and made again has parts of the same names. The
+    /// server knows these columns of each part; where it cannot use that, as after a deletion that is not
     /// merged yet, it reads the times of all rows, with the same result.
     pub(super) fn parts(&self, table: RecordType) -> Result<Parts, StoreError> {
         let sql = format!(
-            "SELECT {ORIGIN}, toString(_part) AS name, count() AS rows, \
+            "SELECT {ORIGIN}, concat(toString(_part), ' ', \
+             ifNull((SELECT toString(any(uuid)) FROM system.tables WHERE database = currentDatabase() AND name = '{name}'), '')) AS name, \
+             count() AS rows, \
              toUnixTimestamp64Micro(min(t.interval_start)) AS first_at, \
-             toUnixTimestamp64Micro(max(t.interval_start)) AS last_at FROM {} AS t \
+             toUnixTimestamp64Micro(max(t.interval_start)) AS last_at FROM {name} AS t \
              GROUP BY shard, server, _part",
-            table.table()
+            name = table.table()
         );
         let question = self.server.client().query(&sql);
         let mut parts = BTreeMap::new();
