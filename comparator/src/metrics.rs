@@ -12,6 +12,7 @@ mod measured;
 mod names;
 mod pages;
 mod range;
+mod same_process;
 mod sampled;
 mod service;
 mod shown;
@@ -71,14 +72,27 @@ pub fn compared(
             doubt(judged, &format!("but the {name} answers no more"));
         }
     }
+    // Whether it is the legacy or the candidate is not known then, so nothing is known of the other one.
+    let is_same = same_process::are_one(&legacy, &candidate);
+    if is_same {
+        for judged in &mut outcomes {
+            judged.outcome = MetricsOutcome::Undecided;
+            judged.why = format!("{}, but both pages are of one process", judged.why);
+        }
+    }
     // Where nothing is demanded, it is enough that there is something to compare, of processes that ran on.
     let is_beside = |measured: &Measured| measured.legacy.is_some() && measured.candidate.is_some();
-    let ran_on = lost.is_none() && legacy.restarts == 0 && candidate.restarts == 0;
+    let ran_on = lost.is_none() && !is_same && legacy.restarts == 0 && candidate.restarts == 0;
     let outcome = match outcomes.iter().map(|judged| judged.outcome).max() {
         Some(outcome) => outcome,
         None if ran_on && measures.iter().any(is_beside) => MetricsOutcome::Pass,
         None => MetricsOutcome::Undecided,
     };
+    let [mut legacy, mut candidate] = [legacy, candidate];
+    if is_same {
+        candidate.notes.push(same_process::TOLD.to_owned());
+        legacy.notes.push(same_process::TOLD.to_owned());
+    }
     MetricsDocument {
         schema: METRICS_SCHEMA.to_owned(),
         outcome,
@@ -148,19 +162,9 @@ fn beside(measure: Measure, services: &[Service<'_>; 2]) -> Measured {
             }
         },
     );
-    let change = legacy
-        .as_ref()
-        .zip(candidate.as_ref())
-        .and_then(|(legacy, candidate)| {
-            let ratio = candidate.value / legacy.value - 1.0;
-            ratio.is_finite().then_some(ratio)
-        });
     Measured {
-        measure,
-        legacy,
-        candidate,
-        change,
         notes,
+        ..Measured::of(measure, legacy, candidate)
     }
 }
 

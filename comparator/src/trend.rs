@@ -37,7 +37,9 @@ pub struct Demand {
 pub enum Trend {
     /// It grows, by this in a second.
     Growing(Slope),
-    /// It does not, by more than is allowed.
+    /// It grows, as surely, but by no more than is allowed.
+    BelowLimit(Slope),
+    /// It does not grow.
     Flat(Slope),
     /// It cannot be told, and why.
     Unclear(String),
@@ -96,11 +98,14 @@ pub fn trend(samples: &[(f64, f64)], demand: Demand) -> Trend {
             "it grew at the very end, and whether it stays there is not known".to_owned(),
         );
     }
+    if is_significant(&whole) && is_significant(&rest) {
+        return Trend::BelowLimit(Slope { jumps, ..whole });
+    }
     Trend::Flat(rest)
 }
 
 /// The median time and value of each block.
-fn blocks(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
+pub fn blocks(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let of_block = (samples.len() / BLOCKS).max(LEAST_OF_BLOCK);
     let whole = samples.chunks_exact(of_block);
     let block = |samples: &[(f64, f64)]| {
@@ -237,6 +242,7 @@ mod tests {
     fn word(samples: &[(f64, f64)]) -> &'static str {
         match trend(samples, DEMAND) {
             Trend::Growing(_) => "growing",
+            Trend::BelowLimit(_) => "below",
             Trend::Flat(_) => "flat",
             Trend::Unclear(_) => "unclear",
         }
@@ -275,8 +281,12 @@ mod tests {
         assert_eq!(word(&series(600, saw, 0.0)), "flat");
         let shrinking = |time: f64| -time;
         assert_eq!(word(&series(600, shrinking, 1.0)), "flat");
-        // Less than is allowed, however steady.
-        assert_eq!(word(&series(600, |time| time / 60.0, 0.0)), "flat");
+        // Less than is allowed, however steady: it grows, and may.
+        let slow = series(600, |time| time / 60.0, 0.0);
+        let Trend::BelowLimit(slope) = trend(&slow, DEMAND) else {
+            panic!("{:?}", trend(&slow, DEMAND));
+        };
+        assert!((slope.value - 1.0 / 60.0).abs() < 1e-6, "{slope:?}");
     }
 
     #[test]

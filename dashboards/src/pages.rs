@@ -7,10 +7,12 @@
 mod chart;
 mod exchange;
 mod group;
+mod load_chart;
 mod overview;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
+mod soak;
 mod stress;
 
 use std::borrow::Cow;
@@ -42,6 +44,7 @@ pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
 pub(crate) use screens::{causes, causes_names, groups, health, history, noise, routes, rules};
 use shell::{Scope, Screen, Shell};
+pub use soak::soak;
 pub use stress::stress;
 
 use crate::view::{

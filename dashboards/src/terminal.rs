@@ -7,6 +7,7 @@
 mod decisions;
 mod diff;
 mod gate;
+mod load;
 mod metrics;
 mod report;
 mod rerun;

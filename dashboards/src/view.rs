@@ -21,6 +21,7 @@ mod down;
 mod examples;
 mod excused;
 mod exported;
+pub(crate) mod growth;
 mod history;
 mod idle;
 mod kept;

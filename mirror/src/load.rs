@@ -25,7 +25,7 @@ pub use generator::{Generator, LoadError};
 pub use live::Live;
 pub use run::{Failure, Run};
 pub use step::Step;
-pub use verdict::{Demands, Verdict};
+pub use verdict::{Demands, LEAST_REQUESTS, Verdict};
 
 /// Whether a request may be sent as load: only what does no harm when it is done again and again, unless its route says so.
 pub fn may_send(route: &Route, request: &Request) -> bool {

@@ -205,6 +205,28 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
+impl Measured {
+    /// Both values beside each other.
+    pub fn of(
+        measure: Measure,
+        legacy: Option<MetricValue>,
+        candidate: Option<MetricValue>,
+    ) -> Self {
+        let change = legacy.as_ref().zip(candidate.as_ref());
+        let change = change.and_then(|(legacy, candidate)| {
+            let ratio = candidate.value / legacy.value - 1.0;
+            ratio.is_finite().then_some(ratio)
+        });
+        Self {
+            measure,
+            legacy,
+            candidate,
+            change,
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// A number with what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricValue {

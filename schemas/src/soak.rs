@@ -25,8 +25,10 @@ vocabulary! {
 vocabulary! {
     /// What is said of a series.
     SoakVerdict as "verdict of a series" {
-        /// No more than is allowed.
+        /// Nothing says that it grows.
         Flat = "flat" => "it does not grow",
+        /// Steadily, and by no more than is allowed.
+        BelowLimit = "below_limit" => "it grows, by less than is allowed",
         /// Steadily, and by more than is allowed.
         Growing = "growing" => "it grows",
         /// It cannot be told.
@@ -105,6 +107,9 @@ pub struct SoakTrend {
     pub per_hour: Option<SoakSlope>,
     /// What was added at once, by at most two jumps, which are no leak.
     pub jumps: f64,
+    /// Medians of the blocks that it is judged by: seconds after the warm-up, and the value.
+    #[serde(default)]
+    pub blocks: Vec<[f64; 2]>,
 }
 
 /// A slope with its interval.

@@ -57,8 +57,8 @@ pub(crate) struct SentArgs {
     #[arg(long, value_name = "TEMPLATE")]
     pub(crate) request: Option<String>,
     /// The ids: a number N for 1 to N, or a file with one on a line.
-    #[arg(long, value_name = "N|FILE", default_value = "1", requires = "request")]
-    pub(crate) ids: String,
+    #[arg(long, value_name = "N|FILE", requires = "request")]
+    pub(crate) ids: Option<String>,
     /// A header field of the template, `name: value`; may be repeated.
     #[arg(long = "header", value_name = "FIELD", requires = "request")]
     pub(crate) headers: Vec<String>,

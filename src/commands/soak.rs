@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
-use parity_dashboards::terminal;
+use parity_dashboards::{pages, terminal};
 use parity_mirror::load::{Demands, Step};
 use parity_schemas::metrics::MetricsOutcome;
 
 use self::document::{Found, Under, document};
 use super::stress::{loaded, verdict_of};
 use crate::cli::{OutputFormat, SoakArgs};
+use crate::commands::written::HtmlFile;
 use crate::config::{Layers, ProcessSettings};
 use crate::error;
 use crate::loading::one_run::NAMES;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &SoakArgs) -> Result<ExitCode> {
             "nothing says what the candidate uses, so no growth could be seen: name its process by --candidate-pid, its control group by --candidate-cgroup, or its page of metrics by --candidate-metrics"
         );
     }
+    let html = args.html.as_deref().map(HtmlFile::ready).transpose()?;
     let requests = Requests::read(&args.sent, &load.mirror)?;
     // Both are loaded at once.
     let sides = Sides::new(load, &requests.all, NAMES.len())?;
@@ -82,6 +84,9 @@ pub(crate) fn run(args: &SoakArgs) -> Result<ExitCode> {
     match args.output {
         OutputFormat::Text => terminal::print(&terminal::soak(&document))?,
         OutputFormat::Json => terminal::print_json(&document)?,
+    }
+    if let Some(html) = html {
+        html.write(&pages::soak(&document)?)?;
     }
     Ok(match document.outcome {
         MetricsOutcome::Pass => ExitCode::SUCCESS,

@@ -58,6 +58,9 @@ impl Layers {
         if let (Some(window), Some(interval)) = (window, interval) {
             self.look_at_interval(window, interval);
         }
+        if let [Some(legacy), Some(candidate)] = &pages {
+            self.look_at_pages(legacy, candidate);
+        }
         let complete = || {
             let [legacy, candidate] = pages;
             Some(MetricsSettings {
@@ -93,6 +96,23 @@ impl Layers {
             headers: headers.into_iter().collect(),
             names,
         })
+    }
+
+    /// One page has both services only if other names or labels on it tell them apart.
+    fn look_at_pages(&mut self, legacy: &PageSettings, candidate: &PageSettings) {
+        if legacy.url != candidate.url || legacy.names != candidate.names {
+            return;
+        }
+        let setting = candidate::SIDE.url;
+        let problem = Problem::new(
+            self.origin(setting),
+            format!(
+                "{}: it is the page of the legacy, so a service would be set beside itself",
+                self.name(setting)
+            ),
+        );
+        let hint = "name the candidate's own page; if one page has both, give each side the names or labels of its metrics";
+        self.problems.push(problem.hint(hint));
     }
 
     fn look_at_interval(&mut self, window: Duration, interval: Duration) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parity_comparator::metrics::{Judged, Threshold};
 use parity_mirror::UpstreamUrl;
+use parity_mirror::load::LEAST_REQUESTS;
 
 use super::Layers;
 use super::metrics::PageSettings;
@@ -97,6 +98,9 @@ impl Layers {
         let prices = [&stress::PRICE_VCPU, &stress::PRICE_GIB]
             .map(|setting| self.is_given(setting).then(|| self.get(setting)).flatten());
         let has_prices = prices.iter().any(Option::is_some);
+        if let (Some(rates), Some(window)) = (&rates, window) {
+            self.look_at_window(rates.iter().chain(&at).min().copied(), window);
+        }
         let load = self.loading(others);
         let complete = || {
             let mut rates = rates?;
@@ -208,6 +212,23 @@ impl Layers {
         self.problems
             .push(problem.hint("write for example rates = [\"500\", \"1000\", \"2000\"]"));
         None
+    }
+
+    /// A rate at which too few requests are due says nothing, and better before the load than after it.
+    fn look_at_window(&mut self, lowest: Option<u32>, window: Duration) {
+        let Some(rate) = lowest else { return };
+        let due = (window.as_secs_f64() * f64::from(rate)).round();
+        if due >= LEAST_REQUESTS as f64 {
+            return;
+        }
+        let message = format!(
+            "{}: in {window:?} at {rate}/s only {due} requests are due, and a p99 needs {LEAST_REQUESTS}",
+            self.name(&stress::WINDOW)
+        );
+        let needed = LEAST_REQUESTS.div_ceil(u64::from(rate.max(1)));
+        let hint = format!("write window = \"{needed}s\", or leave out the lowest rates");
+        let problem = Problem::new(self.origin(&stress::WINDOW), message);
+        self.problems.push(problem.hint(hint));
     }
 
     fn processes(

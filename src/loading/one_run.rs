@@ -189,7 +189,7 @@ impl Sides {
         Ok(())
     }
 
-    /// Whether a service answers at all, and if not, how it fails.
+    /// Whether a service answers at all, and if not, how it fails. That nothing could be sent to it from here is an error.
     pub(crate) fn answers(&self, side: usize, ending: &Ending) -> Result<Result<(), String>> {
         let run = self.both[side].generator.run(PROBE, &ending.live())?;
         if run.answers() > 0 || ending.is_ended() {
@@ -198,6 +198,12 @@ impl Sides {
         let worst = Failure::ALL
             .iter()
             .max_by_key(|failure| run.failures_of(**failure));
+        if worst.is_some_and(|failure| failure.is_own()) {
+            bail!(
+                "nothing could be sent to the {} from here: no descriptor or no port was free; `ulimit -n` and net.ipv4.ip_local_port_range set how many there are",
+                NAMES[side]
+            );
+        }
         Ok(Err(worst
             .map_or("nothing", |failure| failure.as_str())
             .to_owned()))
@@ -251,11 +257,11 @@ impl Loaded {
             lateness: run.lateness(0.99).map_or(0.0, seconds),
             most_open: run.most_open,
             generator_cpu: self.generator_cpu(),
-            values: self.values(step),
+            values: self.values(step, verdict),
         }
     }
 
-    fn values(&self, step: Step) -> BTreeMap<Measure, LoadValue> {
+    fn values(&self, step: Step, verdict: StressVerdict) -> BTreeMap<Measure, LoadValue> {
         let run = &self.run;
         let mut values = BTreeMap::new();
         let mut put = |measure: Measure, value: Option<f64>, source: &str| {
@@ -266,8 +272,14 @@ impl Loaded {
         };
         let rate = run.in_time as f64 / step.window.as_secs_f64();
         put(Measure::Rate, Some(rate), OF_LOAD);
-        let refused = run.failures_of(Failure::NoPlace);
-        let errors = (run.errors() + refused) as f64 / run.due.max(1) as f64;
+        // What could not be sent is the service's only if the generator was not the limit.
+        let [errors, sent] = if verdict == StressVerdict::Generator {
+            [run.errors(), run.due - run.not_sent()]
+        } else {
+            let no_place = run.failures_of(Failure::NoPlace);
+            [run.errors() + no_place, run.due]
+        };
+        let errors = errors as f64 / sent.max(1) as f64;
         put(Measure::Errors, Some(errors), OF_LOAD);
         for (_, quantile, measure) in QUANTILES {
             if let Some(measure) = measure {

@@ -16,6 +16,9 @@ use crate::config::ProcessSettings;
 const TICKS: f64 = 100.0;
 /// Samples that are kept: further ones make every second one go. A trend is seen in as many.
 const MOST: usize = 4_096;
+/// What of a control group's memory is its processes' own, by `memory.stat`: `memory.current` has the page cache besides, which grows with
+/// every file that is read or written until the system needs it, and is no leak.
+const OWN_MEMORY: [&str; 5] = ["anon", "shmem", "kernel_stack", "pagetables", "sock"];
 
 /// What was read at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,10 +169,56 @@ fn of_cgroup(path: &Path) -> Result<Sample> {
     Ok(Sample {
         at: Instant::now(),
         cpu: micros / 1e6,
-        memory: number("memory.current")?,
+        memory: own_memory(&path.join("memory.stat"), &read("memory.stat")?)?,
         descriptors: None,
         threads: number("pids.current").ok(),
     })
+}
+
+/// The bytes of a control group that are its own.
+fn own_memory(path: &Path, stat: &str) -> Result<f64> {
+    let of = |wanted: &str| {
+        stat.lines().find_map(|line| {
+            let (name, bytes) = line.split_once(' ')?;
+            (name == wanted).then(|| bytes.trim().parse::<f64>().ok())?
+        })
+    };
+    // An older system does not tell all of them apart; without the first one nothing is known.
+    if of(OWN_MEMORY[0]).is_none() {
+        bail!(
+            "{} has no `anon`; is it a control group of version 2?",
+            path.display()
+        );
+    }
+    Ok(OWN_MEMORY.iter().filter_map(|name| of(name)).sum())
+}
+
+/// Samples without end in bounded memory: as far apart in the end as at the beginning, so that no part of the time counts more.
+#[derive(Debug, Default)]
+struct Kept {
+    samples: Vec<Sample>,
+    /// How many there were.
+    taken: u64,
+    /// How often they were halved: one in two to the power of this stays.
+    halved: u32,
+}
+
+impl Kept {
+    fn take(&mut self, sample: Sample) {
+        let every = 1_u64.checked_shl(self.halved).unwrap_or(u64::MAX);
+        if self.taken.is_multiple_of(every) {
+            self.samples.push(sample);
+        }
+        self.taken += 1;
+        if self.samples.len() == MOST {
+            let mut at = 0_usize;
+            self.samples.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.halved += 1;
+        }
+    }
 }
 
 /// What was seen in the end.
@@ -202,21 +251,21 @@ impl Watching {
         let thread = std::thread::Builder::new()
             .name("processes".to_owned())
             .spawn(move || {
-                let mut seen = Seen::default();
-                loop {
+                let mut kept = Kept::default();
+                let lost = loop {
                     match watched.sample() {
-                        Ok(sample) => seen.samples.push(sample),
-                        Err(why) => {
-                            seen.lost = Some(format!("{why:#}"));
-                            return seen;
-                        }
+                        Ok(sample) => kept.take(sample),
+                        Err(why) => break Some(format!("{why:#}")),
                     }
-                    thin(&mut seen.samples);
                     if stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
                         // The last moment counts, too.
-                        seen.samples.extend(watched.sample().ok());
-                        return seen;
+                        kept.samples.extend(watched.sample().ok());
+                        break None;
                     }
+                };
+                Seen {
+                    samples: kept.samples,
+                    lost,
                 }
             })
             .context("cannot start the thread that reads processes")?;
@@ -230,18 +279,6 @@ impl Watching {
         let ended = self.thread.join();
         ended.map_err(|_| anyhow!("the thread that reads processes panicked"))
     }
-}
-
-/// Keeps the memory bounded, however long it lasts.
-fn thin(samples: &mut Vec<Sample>) {
-    if samples.len() < MOST {
-        return;
-    }
-    let mut at = 0_usize;
-    samples.retain(|_| {
-        at += 1;
-        at % 2 == 1
-    });
 }
 
 #[cfg(test)]
@@ -273,24 +310,41 @@ mod tests {
         assert!(told.contains("cpu.stat"), "{told}");
         for (name, text) in [
             ("cpu.stat", "usage_usec 2500000\nuser_usec 1\n"),
-            ("memory.current", "1048576\n"),
+            ("memory.current", "99999999\n"),
             ("pids.current", "3\n"),
+            ("memory.stat", "file 88888888\nanon_thp 7\nsock 1\n"),
         ] {
             std::fs::write(folder.path().join(name), text).expect("written");
         }
+        let told = group.sample().expect_err("no anon").to_string();
+        assert!(told.contains("memory.stat has no `anon`"), "{told}");
+        let stat = "anon 1048576\nfile 88888888\nkernel 9\nkernel_stack 4096\npagetables 100\nsock 20\nshmem 3\n";
+        std::fs::write(folder.path().join("memory.stat"), stat).expect("written");
         let sample = group.sample().expect("it is there");
         assert!((sample.cpu - 2.5).abs() < 1e-9 && sample.descriptors.is_none());
+        let own = f64::from(1_048_576 + 4_096 + 100 + 20 + 3);
+        assert!((sample.memory - own).abs() < 1e-9, "{}", sample.memory);
         assert_eq!(sample.threads, Some(3.0));
     }
 
     #[test]
-    fn this_process_is_seen_and_samples_stay_few() {
+    fn this_process_is_seen_and_samples_stay_few_and_evenly_apart() {
         let own = Watched::own().expect("this is Linux");
         let sample = own.sample().expect("it runs");
         assert!(sample.memory > 1e6 && sample.threads >= Some(1.0));
-        let mut samples = vec![sample; MOST];
-        thin(&mut samples);
-        assert_eq!(samples.len(), MOST / 2);
+        let mut kept = Kept::default();
+        for number in 0..MOST * 7 {
+            let cpu = number as f64;
+            kept.take(Sample { cpu, ..sample });
+            assert!(kept.samples.len() < MOST);
+        }
+        assert!(kept.samples.len() >= MOST / 2);
+        let steps = kept
+            .samples
+            .windows(2)
+            .map(|pair| pair[1].cpu - pair[0].cpu);
+        let steps: Vec<u64> = steps.map(|step| step as u64).collect();
+        assert!(steps.iter().all(|step| *step == 4), "{steps:?}");
         let gone = Watched::Pids(vec![(std::process::id(), 1)]);
         let told = gone.sample().expect_err("another start").to_string();
         assert!(told.contains("another one has its number"), "{told}");

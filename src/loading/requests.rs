@@ -155,7 +155,17 @@ impl Taking {
         });
         let headers = headers.collect::<Result<Vec<_>>>()?;
         let body = args.body.as_deref().map(read).transpose()?;
-        let ids = ids(&args.ids)?;
+        let has_id = [Some(template), body.as_deref()]
+            .into_iter()
+            .flatten()
+            .any(|text| text.contains(ID));
+        let ids = match args.ids.as_deref() {
+            Some(text) => ids(text)?,
+            None if has_id => bail!(
+                "`{template}` has {ID}, and nothing says which ids there are: give --ids 16000 for 1 to 16000, or a file with one on a line"
+            ),
+            None => vec![String::new()],
+        };
         for id in ids {
             let filled = |text: &str| text.replace(ID, &id);
             let line = RecordedExchange {

@@ -1,14 +1,20 @@
 //! An admin port, asked by HTTP. Every answer has a limit in bytes and in time.
+//!
+//! A port is asked nothing, shown no token and changed in no way before it has proven to be an admin port of parity ([`Source::prove`]):
+//! whoever mistypes a port may have that of the proxy, which passes what it gets on to the legacy service.
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode, Uri};
+use parity_schemas::documents::{ErrorCode, ErrorDocument};
 use parity_schemas::visible::visible_up_to;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::fetching::{Fetching, Missed, Within};
@@ -19,6 +25,14 @@ const MAX_ANSWER: usize = 64 << 20;
 const MAX_SHORT_ANSWER: usize = 4 << 20;
 /// Longest error that is told.
 const MAX_ERROR_CHARS: usize = 300;
+/// What proves that a port is an admin port: the description of its API, which every one of them has.
+const PROOF: &str = "/api/v1/openapi.json";
+/// The title of that description.
+const TITLE: &str = "parity";
+/// The version of the API that is spoken here.
+const API_VERSION: &str = "1";
+/// Longest part of what a stranger answered that is told.
+const MAX_STRANGER_CHARS: usize = 80;
 /// How long a status may take, which is in memory.
 pub(super) const SHORT: Duration = Duration::from_secs(5);
 /// How long a report may take, which is read from a store.
@@ -86,6 +100,20 @@ pub(crate) struct Source {
     /// The token, if there is one.
     headers: HeaderMap,
     asked: Asked,
+    /// Whether it has proven what it is since it was last lost.
+    is_proven: AtomicBool,
+}
+
+/// What the description of an API says of itself.
+#[derive(Deserialize)]
+struct Described {
+    info: Info,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    title: String,
+    version: String,
 }
 
 impl Source {
@@ -107,6 +135,7 @@ impl Source {
             base: base.clone(),
             headers,
             asked,
+            is_proven: AtomicBool::new(false),
         })
     }
 
@@ -163,6 +192,83 @@ impl Source {
     }
 
     async fn ask(&self, method: Method, path: &str, limit: Duration) -> Result<Bytes, Refused> {
+        if !self.is_proven.load(Ordering::Relaxed) {
+            self.prove().await?;
+            self.is_proven.store(true, Ordering::Relaxed);
+        }
+        let answered = self.send(method, path, &self.headers, limit).await;
+        let (status, body) = answered.inspect_err(|_| {
+            // Whoever answers there next may be somebody else.
+            self.is_proven.store(false, Ordering::Relaxed);
+        })?;
+        if status == StatusCode::OK {
+            return Ok(body);
+        }
+        Err(match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST => {
+                self.refuses(status, &body)
+            }
+            _ => Refused::Answered(status, words(&body)),
+        })
+    }
+
+    /// Asks for the description of the API, and looks whether it is that of parity. First without the token: only a port that
+    /// says in the words of parity that it needs one is shown it.
+    async fn prove(&self) -> Result<(), Refused> {
+        let none = HeaderMap::new();
+        let (mut status, mut body) = self.send(Method::GET, PROOF, &none, SHORT).await?;
+        if is_error(&body, ErrorCode::TokenNeeded) && !self.headers.is_empty() {
+            (status, body) = self.send(Method::GET, PROOF, &self.headers, SHORT).await?;
+        }
+        if serde_json::from_slice::<ErrorDocument>(&body).is_ok()
+            && matches!(
+                status,
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST
+            )
+        {
+            return Err(self.refuses(status, &body));
+        }
+        let described: Option<Described> = serde_json::from_slice(&body).ok();
+        let info = described.map(|described| described.info);
+        match info {
+            Some(info) if status == StatusCode::OK && info.title == TITLE => {
+                if info.version == API_VERSION {
+                    return Ok(());
+                }
+                Err(Refused::Unreachable(format!(
+                    "{} is an admin port of parity whose API has version {}, and this program speaks version {API_VERSION}: use a parity \
+                     of the same version",
+                    self.base.0,
+                    visible_up_to(&info.version, MAX_STRANGER_CHARS)
+                )))
+            }
+            _ => {
+                let told = visible_up_to(String::from_utf8_lossy(&body).trim(), MAX_STRANGER_CHARS);
+                Err(Refused::Unreachable(format!(
+                    "{} is no admin port of parity: it answered GET {PROOF} with {status} and `{told}`; nothing else was sent there. Name \
+                     the admin port by --admin (http://127.0.0.1:9900 unless `parity mirror --admin` says otherwise), and not the port \
+                     at which clients are served",
+                    self.base.0
+                )))
+            }
+        }
+    }
+
+    fn refuses(&self, status: StatusCode, body: &Bytes) -> Refused {
+        Refused::Unreachable(format!(
+            "{} refuses ({status}): {}",
+            self.base.0,
+            words(body)
+        ))
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &HeaderMap,
+        limit: Duration,
+    ) -> Result<(StatusCode, Bytes), Refused> {
         let unreachable = |why: String| Refused::Unreachable(why);
         let bytes = if limit > SHORT {
             MAX_ANSWER
@@ -172,8 +278,8 @@ impl Source {
         let within = Within { bytes, time: limit };
         let uri = format!("{}{path}", self.base.0).parse();
         let uri = uri.map_err(|error: http::uri::InvalidUri| unreachable(error.to_string()))?;
-        let answer = self.client.ask(method, uri, &self.headers, within).await;
-        let (status, body) = answer.map_err(|missed| match missed {
+        let answer = self.client.ask(method, uri, headers, within).await;
+        answer.map_err(|missed| match missed {
             Missed::NoAnswer(cause) => {
                 unreachable(format!("{} does not answer: {cause}", self.base.0))
             }
@@ -187,18 +293,14 @@ impl Source {
                 self.base.0,
                 limit.as_secs()
             )),
-        })?;
-        if status == StatusCode::OK {
-            return Ok(body);
-        }
-        let words = words(&body);
-        Err(match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST => {
-                unreachable(format!("{} refuses ({status}): {words}", self.base.0))
-            }
-            _ => Refused::Answered(status, words),
         })
     }
+}
+
+/// Whether an answer is an error of parity with this code.
+fn is_error(body: &Bytes, code: ErrorCode) -> bool {
+    let document: Option<ErrorDocument> = serde_json::from_slice(body).ok();
+    document.is_some_and(|document| document.code == code)
 }
 
 fn token(path: &Path) -> Result<String> {

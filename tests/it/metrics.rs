@@ -12,7 +12,7 @@ use parity_schemas::metrics::{Measure, Measured, MetricsDocument, MetricsOutcome
 use crate::support::client::Connection;
 use crate::support::exporter::{Counted, busy};
 use crate::support::process::{Ended, Place};
-use crate::support::service::{Answer, Service};
+use crate::support::service::{Answer, Request, Service};
 use crate::support::{Stop, root, schema};
 
 /// Runs it over a short time; `None` where there is no document.
@@ -225,24 +225,27 @@ fn a_p99_that_doubles_fails_and_the_same_service_twice_passes() {
 #[test]
 fn coarse_buckets_decide_nothing_by_bounds_and_something_by_values() {
     let place = Place::new();
-    let pages = Arc::new(Mutex::new(0_u64));
-    let coarse = Service::start(move |_| {
-        let mut count = pages.lock().expect("no panic while held");
-        *count += 1_000;
-        let mut page = String::new();
-        for (edge, count) in [("0.1", 0), ("0.25", *count), ("+Inf", *count)] {
-            let name = "http_request_duration_seconds_bucket";
-            writeln!(page, "{name}{{le=\"{edge}\"}} {count}").expect("memory");
+    let coarse = || {
+        let pages = Mutex::new(0_u64);
+        move |_: &Request| {
+            let mut count = pages.lock().expect("no panic while held");
+            *count += 1_000;
+            let mut page = String::new();
+            for (edge, count) in [("0.1", 0), ("0.25", *count), ("+Inf", *count)] {
+                let name = "http_request_duration_seconds_bucket";
+                writeln!(page, "{name}{{le=\"{edge}\"}} {count}").expect("memory");
+            }
+            Answer::new(200, page)
         }
-        Answer::new(200, page)
-    });
-    let url = coarse.url();
+    };
+    let services = [(), ()].map(|()| Service::start(coarse()));
+    let [legacy, candidate] = services.each_ref().map(Service::url);
     let threshold = ["--threshold", "p99 <= +10%"];
-    let (ended, document) = metrics(&place, [&url, &url], &threshold);
+    let (ended, document) = metrics(&place, [&legacy, &candidate], &threshold);
     assert_eq!(ended.code, 3, "{}", ended.stdout);
     let why = &document.expect("a document").thresholds[0].why;
     assert!(why.contains("finer buckets"), "{why}");
     let more = [&threshold[..], &["--judged-by", "values"]].concat();
-    let (ended, _) = metrics(&place, [&url, &url], &more);
+    let (ended, _) = metrics(&place, [&legacy, &candidate], &more);
     assert_eq!(ended.code, 0, "{}", ended.stdout);
 }

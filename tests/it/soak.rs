@@ -113,6 +113,70 @@ fn a_planted_leak_is_found_with_its_size_and_the_legacy_is_not_blamed() {
 }
 
 #[test]
+fn what_grows_by_less_than_is_allowed_passes_and_is_not_called_flat() {
+    let legacy = service(|_| 200 * MIB);
+    let candidate = service(|answered| 50 * MIB + 64 * answered);
+    let place = Place::new();
+    let (urls, html) = (urls([&legacy, &candidate]), place.path().join("soak.html"));
+    let more = ["--html", html.to_str().expect("UTF-8"), "--growth", "64MiB"];
+    let ended = place.run(&arguments(&urls, &more));
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let document: SoakDocument = serde_json::from_str(&ended.stdout).expect("a document");
+    let slow = of(&document.candidate, Grows::Rss);
+    assert_eq!(slow.verdict, SoakVerdict::BelowLimit, "{slow:?}");
+    assert!(slow.blocks.len() >= 12 && slow.blocks[0][1] < slow.blocks[11][1]);
+    let told = document.reasons.iter().any(|reason| {
+        reason.starts_with("candidate: resident memory grows by ")
+            && reason.ends_with(" bytes a request, below the limit of --growth")
+    });
+    assert!(told, "{:?}", document.reasons);
+    let page = std::fs::read_to_string(&html).expect("it is written");
+    for words in [
+        "Resident memory over time",
+        "below the limit of --growth, 64 MiB",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let nowhere = ["--html", "/nowhere/a.html"];
+    let asked = candidate.seen();
+    assert_eq!(place.run(&arguments(&urls, &nowhere)).code, 2);
+    assert_eq!(candidate.seen(), asked, "it is told before the load");
+}
+
+#[test]
+fn a_process_that_begins_anew_says_nothing_of_growth_whatever_series_its_page_has() {
+    let legacy = service(|_| 200 * MIB);
+    let asked = AtomicU64::new(0);
+    // Two workers behind one page; one of them is restarted in the middle.
+    let candidate = Service::start(move |request| {
+        if request.target != "/metrics" {
+            return Answer::json("{}");
+        }
+        let start = if asked.fetch_add(1, Ordering::SeqCst) < 50 {
+            5
+        } else {
+            9
+        };
+        Answer::new(
+            200,
+            format!(
+                "process_start_time_seconds{{worker=\"1\"}} 5\nprocess_start_time_seconds{{worker=\"2\"}} {start}\n\
+                 process_resident_memory_bytes{{worker=\"1\"}} 1048576\nprocess_resident_memory_bytes{{worker=\"2\"}} 1048576\n\
+                 process_open_fds 12\n"
+            ),
+        )
+    });
+    let (ended, document) = soak([&legacy, &candidate], &["--growth", "64MiB"]);
+    assert_eq!(ended.code, 3, "{:?}", document.reasons);
+    for what in [Grows::Rss, Grows::Descriptors] {
+        let trend = of(&document.candidate, what);
+        assert_eq!(trend.verdict, SoakVerdict::Undecided, "{trend:?}");
+        let why = trend.why.as_deref().unwrap_or_default();
+        assert!(why.contains("began anew 1 × meanwhile"), "{why}");
+    }
+}
+
+#[test]
 fn what_grows_once_and_stays_is_no_leak() {
     let legacy = service(|_| 200 * MIB);
     // A cache that is filled after a while, by far more than is allowed.

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use crate::support::process::{Mirror, Place};
-use crate::support::service::Service;
+use crate::support::service::{Answer, Service};
 use crate::support::{wait_for, wait_or_tell};
 
 /// Text that a terminal obeys, as a service may answer it.
@@ -277,10 +277,37 @@ fn what_cannot_be_reached_or_is_no_admin_port_is_an_error_and_no_token_is_told()
         "{}",
         nobody.stderr
     );
-    let other = Service::json("{\"a\":\"\\u001b[2J\"}");
-    let other = place.run(&["top", "--once", "--admin", &other.url()]);
-    assert_eq!(other.code, 2, "{}", other.stdout);
-    assert!(!other.stderr.contains('\u{1b}'), "{}", other.stderr);
+    // A stranger that answers 404 to everything, and one that answers everything, also with escapes.
+    place.write("secret", "0123456789abcdef0123456789abcdef\n");
+    for (status, body) in [(404, "no \u{1b}[2J"), (200, "{\"a\":\"\\u001b[2J\"}")] {
+        let (seen, asked) = std::sync::mpsc::channel();
+        let stranger = Service::start(move |request| {
+            let token = request.header("authorization").is_some();
+            let _ended = seen.send((request.method.clone(), request.target.clone(), token));
+            Answer::new(status, body)
+        });
+        let other = place.run(&[
+            "top",
+            "--once",
+            "--admin",
+            &stranger.url(),
+            "--token-file",
+            "secret",
+        ]);
+        assert_eq!(other.code, 2, "{}", other.stdout);
+        assert!(!other.stderr.contains('\u{1b}'), "{}", other.stderr);
+        for words in [
+            &stranger.url(),
+            "no admin port",
+            &status.to_string(),
+            "--admin",
+        ] {
+            assert!(other.stderr.contains(words), "{words}: {}", other.stderr);
+        }
+        let asked: Vec<_> = asked.try_iter().collect();
+        let proof = ("GET".to_owned(), "/api/v1/openapi.json".to_owned(), false);
+        assert_eq!(asked, [proof], "nothing else is asked, and no token shown");
+    }
     let address = place.run(&["top", "--admin", "http://u:secret@127.0.0.1:1"]);
     assert_eq!(address.code, 2);
     assert!(

@@ -1,6 +1,7 @@
 //! The pages of one service, taken one after the other in bounded memory.
 //!
-//! When they would take too much, every second one of those between the first and the last goes. What grows, peaks and restarts is
+//! When they would take too much, every second one of those between the first and the last goes, and of those that come then only every
+//! second one stays: they are as far apart in the end as at the beginning. What grows, peaks and restarts is
 //! [followed](super::followed) as pages come, so that only a median sees less then. What could not be read is counted, and that a
 //! service answers no more is not forgotten.
 
@@ -25,6 +26,8 @@ pub(super) struct Scrape {
     pub(super) at: f64,
     /// What it says.
     pub(super) page: Exposition,
+    /// Which of the pages it is.
+    number: u64,
 }
 
 /// The pages of a service.
@@ -50,6 +53,8 @@ pub struct Scrapes {
     pub(super) names: Names,
     wanted: BTreeSet<String>,
     labels: Shared,
+    /// How often those that are kept were halved: one in two to the power of this stays.
+    halved: u32,
 }
 
 impl Scrapes {
@@ -70,7 +75,9 @@ impl Scrapes {
         match Exposition::read(text, &|name| wanted.contains(name), &mut self.labels) {
             Ok(page) => {
                 self.followed.take(&page, &self.names);
-                self.pages.push(Scrape { at, page });
+                self.drop_last();
+                let number = self.read;
+                self.pages.push(Scrape { at, page, number });
                 self.read += 1;
                 self.lost = None;
                 self.thin();
@@ -112,19 +119,28 @@ impl Scrapes {
         self.lost.is_some()
     }
 
+    /// One in so many pages stays.
+    fn every(&self) -> u64 {
+        1_u64.checked_shl(self.halved).unwrap_or(u64::MAX)
+    }
+
+    /// The last page is kept whatever its number is, until there is a later one.
+    fn drop_last(&mut self) {
+        let every = self.every();
+        self.pages.pop_if(|last| !last.number.is_multiple_of(every));
+    }
+
     fn thin(&mut self) {
         if self.bytes() > KEPT_BYTES {
             self.followed.give_up();
             self.labels.tidy();
         }
         while self.bytes() > KEPT_BYTES && self.pages.len() > 2 {
-            let last = self.pages.len() - 1;
-            let mut at = 0;
-            self.pages.retain(|_| {
-                let stays = at % 2 == 0 || at == last;
-                at += 1;
-                stays
-            });
+            self.halved += 1;
+            let last = self.pages.last().map_or(0, |last| last.number);
+            let every = self.every();
+            self.pages
+                .retain(|scrape| scrape.number.is_multiple_of(every) || scrape.number == last);
             self.labels.tidy();
         }
     }
@@ -159,6 +175,27 @@ mod tests {
         assert!(scrapes.followed.is_over);
         let ends = [scrapes.pages.first(), scrapes.pages.last()];
         assert_eq!(ends.map(|page| page.unwrap().at), [0.0, 199.0]);
+    }
+
+    #[test]
+    fn pages_that_are_kept_are_as_far_apart_in_the_end_as_at_the_beginning() {
+        let mut scrapes = Scrapes::new("a", Names::default(), 0.0);
+        let lines = (0..20_000).map(|line| format!("http_requests_total{{route=\"{line}\"}} 1\n"));
+        let page: String = lines.collect();
+        for number in 0..90 {
+            scrapes.take(f64::from(number), &page).unwrap();
+        }
+        let numbers: Vec<u64> = scrapes.pages.iter().map(|scrape| scrape.number).collect();
+        assert!(numbers.len() < 45 && numbers.len() > 5, "{numbers:?}");
+        let (last, others) = numbers.split_last().unwrap();
+        assert_eq!(*last, 89);
+        let every = others[1] - others[0];
+        assert!(every >= 2);
+        let even = others.windows(2).all(|pair| pair[1] - pair[0] == every);
+        assert!(
+            even && last - others[others.len() - 1] <= every,
+            "{numbers:?}"
+        );
     }
 
     #[test]

@@ -19,6 +19,20 @@ pub(super) const GAUGE: &[&str] = &["gauge", "counter"];
 const NO_TYPES: [&str; 2] = ["untyped", "unknown"];
 
 impl Scrapes {
+    /// Why what it shows is not of one process from the first page to the last, as far as its pages tell it: then neither what it
+    /// counts nor what it has at a time says whether anything grows.
+    pub fn not_one_process(&self) -> Option<String> {
+        let service = Service::of(self);
+        if service.restarts > 0 && !self.followed.goes_back {
+            let times = service.restarts;
+            return Some(format!(
+                "the process began anew {times} × meanwhile, as its page says"
+            ));
+        }
+        let is_several = self.followed.goes_back || service.fallen().is_some();
+        is_several.then(|| "several processes answer there in turn, or it began anew".to_owned())
+    }
+
     /// A gauge over time, in seconds since the first page was asked for, and the metric that says it; `None` if no page has it.
     pub fn series(&self, subject: Subject) -> Option<(String, Vec<(f64, f64)>)> {
         let sources = Service::of(self).typed(subject, &["gauge", "counter"]);
@@ -194,6 +208,13 @@ impl<'a> Service<'a> {
             (source, values)
         });
         found.find(|(_, values)| !values.is_empty())
+    }
+
+    /// The sum of a counter over its labels at each time.
+    pub(super) fn summed(&self, source: &Source) -> Vec<(f64, f64)> {
+        let pages = self.pages().iter();
+        let values = pages.filter_map(|scrape| Some((scrape.at, gauge(&scrape.page, source, "")?)));
+        values.collect()
     }
 
     /// Whether a measure rests on what a process counted that ended meanwhile: how much that was since its last page is not known.

@@ -25,10 +25,16 @@ pub fn metrics(document: &MetricsDocument) -> String {
 }
 
 fn write(out: &mut String, document: &MetricsDocument) -> std::fmt::Result {
-    let word = styled(
-        style(document.outcome),
-        document.outcome.as_str().to_uppercase(),
-    );
+    // That nothing was demanded is no pass of anything.
+    let is_judged = !document.thresholds.is_empty() || document.outcome != MetricsOutcome::Pass;
+    let word = if is_judged {
+        styled(
+            style(document.outcome),
+            document.outcome.as_str().to_uppercase(),
+        )
+    } else {
+        styled(OPEN, "NOT JUDGED".to_owned())
+    };
     let ended = if document.interrupted {
         ", ended before its time"
     } else {
@@ -44,6 +50,9 @@ fn write(out: &mut String, document: &MetricsDocument) -> std::fmt::Result {
         writeln!(out)?;
     }
     judged(out, &document.thresholds)?;
+    if document.thresholds.is_empty() {
+        writeln!(out, "\nno thresholds: nothing was judged")?;
+    }
     let notes = notes(document);
     if !notes.is_empty() {
         writeln!(out)?;
@@ -201,6 +210,22 @@ mod tests {
         );
         assert!(text.contains("\ndescriptors (legacy): none of"), "{text}");
         assert!(!text.contains("\nheap   "), "{text}");
+    }
+
+    #[test]
+    fn without_thresholds_it_is_no_pass_but_not_judged() {
+        let page = ["http_requests_total 0\n", "http_requests_total 1000\n"];
+        let text = shown([page; 2], &[]);
+        assert!(text.starts_with("NOT JUDGED  over 10.0 s\n"), "{text}");
+        assert!(
+            text.contains("\nno thresholds: nothing was judged\n"),
+            "{text}"
+        );
+        let text = shown([page; 2], &["rate >= 1"]);
+        assert!(
+            text.starts_with("PASS") && !text.contains("no thresholds"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -5,12 +5,10 @@ use std::fmt::Write;
 use parity_schemas::stress::StressDocument;
 use parity_schemas::visible::visible_up_to;
 
-use super::metrics::{judged, style, table};
-use super::{BAD, BOLD, DIM, styled};
-use crate::view::stress::{answers, cost, demands, generator, limit, sent, title};
-
-/// Longest text that is from elsewhere.
-const MAX_CHARS: usize = 400;
+use super::load::{MAX_CHARS, foot, head};
+use super::metrics::{judged, table};
+use super::{BOLD, DIM, styled};
+use crate::view::stress::{cost, demands, limit, title};
 
 /// The result with all that is below it.
 pub fn stress(document: &StressDocument) -> String {
@@ -20,17 +18,14 @@ pub fn stress(document: &StressDocument) -> String {
 }
 
 fn write(out: &mut String, document: &StressDocument) -> std::fmt::Result {
-    let word = document.outcome.as_str().to_uppercase();
-    let ended = if document.interrupted {
-        ", not finished: it was ended before its time"
-    } else {
-        ""
-    };
-    let word = styled(style(document.outcome), word);
-    writeln!(out, "{word}  over {:.1} s{ended}", document.seconds)?;
-    for reason in &document.reasons {
-        writeln!(out, "  {}", visible_up_to(reason, MAX_CHARS))?;
-    }
+    let done = format!("over {:.1} s", document.seconds);
+    head(
+        out,
+        document.outcome,
+        &done,
+        document.interrupted,
+        &document.reasons,
+    )?;
     for (name, side) in [
         ("legacy", &document.legacy),
         ("candidate", &document.candidate),
@@ -50,18 +45,12 @@ fn write(out: &mut String, document: &StressDocument) -> std::fmt::Result {
         writeln!(out)?;
         judged(out, &document.thresholds)?;
     }
-    writeln!(out)?;
-    if let Some(found) = &document.answers {
-        writeln!(out, "answers    {}", answers(found))?;
-        for difference in &found.differences {
-            let route = visible_up_to(&difference.route, MAX_CHARS);
-            let place = visible_up_to(&difference.place, MAX_CHARS);
-            let told = format!("{:>8} × {route}: {place}", difference.count);
-            writeln!(out, "{}", styled(BAD, told))?;
-        }
-    }
-    writeln!(out, "sent       {}", sent(&document.requests))?;
-    writeln!(out, "generator  {}", generator(&document.generator))?;
+    foot(
+        out,
+        document.answers.as_ref(),
+        &document.requests,
+        &document.generator,
+    )?;
     writeln!(out, "{}", styled(DIM, demands(&document.demands)))?;
     for (name, side) in [
         ("legacy", &document.legacy),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Failures in a row, with no answer at all, after which a step is given up.
+/// Failures of the service in a row, with no answer at all, after which a step is given up.
 const HOPELESS: u64 = 20;
 /// But not before this time.
 const LEAST_HOPE: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ impl Live {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Requests without an answer so far.
+    /// Requests that were sent and have no answer so far; what could not be sent from here is no failure of the service.
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
@@ -52,5 +52,30 @@ impl Live {
             self.is_hopeless.store(true, Ordering::Relaxed);
         }
         self.is_hopeless.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_failures_of_the_service_give_a_step_up() {
+        let begun = Instant::now()
+            .checked_sub(LEAST_HOPE)
+            .expect("the machine runs longer");
+        let live = Live::default();
+        for _ in 1..HOPELESS {
+            live.count(false);
+        }
+        assert!(!live.is_hopeless(begun));
+        live.count(false);
+        assert!(live.is_hopeless(begun));
+        let answered = Live::default();
+        answered.count(true);
+        for _ in 0..HOPELESS {
+            answered.count(false);
+        }
+        assert!(!answered.is_hopeless(begun));
     }
 }

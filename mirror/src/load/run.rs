@@ -50,6 +50,11 @@ impl Failure {
         Self::NoPort,
     ];
 
+    /// Whether it is the generator's and says nothing of the service: nothing was sent.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::NoPlace | Self::NoPort)
+    }
+
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -194,11 +199,14 @@ impl Run {
         self.failures[failure as usize]
     }
 
+    /// Requests that were due and could not be sent from here.
+    pub fn not_sent(&self) -> u64 {
+        self.failures_of(Failure::NoPlace) + self.failures_of(Failure::NoPort)
+    }
+
     /// What counts as an error of the service: no answer, 5xx, and 429. Without what could not be sent from here, or had no place.
     pub fn errors(&self) -> u64 {
-        let of_service = Failure::ALL
-            .iter()
-            .filter(|failure| !matches!(failure, Failure::NoPlace | Failure::NoPort));
+        let of_service = Failure::ALL.iter().filter(|failure| !failure.is_own());
         let failures: u64 = of_service.map(|failure| self.failures_of(*failure)).sum();
         failures + self.classes[5] + self.throttled
     }

@@ -1,6 +1,7 @@
 //! Whether a service held a rate, broke, or cannot be told because the generator was the limit.
 //!
-//! Errors are the service's, however late the generator is. A latency above the limit is the service's as far as the generator
+//! Errors of what was sent are the service's, however late the generator is. What could not be sent from here is not: that no port was free,
+//! and that no place was while the generator was late itself, because then it sends what it has missed at once. A latency above the limit is the service's as far as the generator
 //! cannot have added it: it is late twice, when it sends and when it reads, so twice its own p99 is taken off first. What is left
 //! unclear is never a rate that was held.
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 use super::run::{Failure, Run};
 
 /// Below this, a p99 is the latency of one request.
-const LEAST_REQUESTS: u64 = 100;
+pub const LEAST_REQUESTS: u64 = 100;
 /// A generator that is late by more than this share of the limit, at its own p99, measures itself.
 const MAX_LATENESS: f64 = 0.1;
 /// But timers and schedulers of a healthy machine are late by this.
@@ -59,10 +60,18 @@ impl Demands {
             };
         }
         let has_room = self.places as f64 >= f64::from(rate) * self.p99.as_secs_f64();
-        // With enough places, a service that keeps up never fills them.
-        let no_place = run.failures_of(Failure::NoPlace);
-        let errors = run.errors() + if has_room { no_place } else { 0 };
-        let share = errors as f64 / run.due as f64;
+        // With enough places, and a generator that is in time, a service that keeps up never fills them.
+        let is_of_service = has_room && !self.is_late(run) && run.unsent == 0;
+        let [errors, sent] = if is_of_service {
+            let no_place = run.failures_of(Failure::NoPlace);
+            [
+                run.errors() + no_place,
+                run.due - run.failures_of(Failure::NoPort),
+            ]
+        } else {
+            [run.errors(), run.due - run.not_sent()]
+        };
+        let share = errors as f64 / sent.max(1) as f64;
         if share > self.errors {
             return Verdict::Broken(format!(
                 "{} of the requests failed, {} are allowed: {}",
@@ -71,7 +80,7 @@ impl Demands {
                 failures(run)
             ));
         }
-        let own = self.limit_of_generator(run, rate, has_room);
+        let own = self.limit_of_generator(run, rate, has_room, is_of_service);
         let late = run.lateness(0.99).unwrap_or_default();
         if let Some(p99) = run.latency(0.99).filter(|p99| *p99 > self.p99) {
             if p99.saturating_sub(2 * late) > self.p99 {
@@ -110,7 +119,13 @@ impl Demands {
     }
 
     /// Why the generator was the limit, if it was.
-    fn limit_of_generator(&self, run: &Run, rate: u32, has_room: bool) -> Option<String> {
+    fn limit_of_generator(
+        &self,
+        run: &Run,
+        rate: u32,
+        has_room: bool,
+        is_of_service: bool,
+    ) -> Option<String> {
         let late = run.lateness(0.99).unwrap_or_default();
         let [no_place, no_port] =
             [Failure::NoPlace, Failure::NoPort].map(|failure| run.failures_of(failure));
@@ -130,12 +145,24 @@ impl Demands {
                 self.places
             ));
         }
-        (late > self.p99.mul_f64(MAX_LATENESS).max(USUAL_LATENESS)).then(|| {
+        if no_place > 0 && !is_of_service {
+            return Some(format!(
+                "{no_place} requests had no place, because the generator itself was late by {} at its p99 and sent them together",
+                millis(late)
+            ));
+        }
+        self.is_late(run).then(|| {
             format!(
                 "the generator itself was late by {} at its p99",
                 millis(late)
             )
         })
+    }
+
+    /// Whether the generator was late by more than a healthy machine makes it.
+    fn is_late(&self, run: &Run) -> bool {
+        let late = run.lateness(0.99).unwrap_or_default();
+        late > self.p99.mul_f64(MAX_LATENESS).max(USUAL_LATENESS)
     }
 }
 
@@ -251,6 +278,36 @@ mod tests {
         let mut unsent = run(10, 0);
         unsent.unsent = 1;
         assert_eq!(judged(&unsent).0, "generator");
+    }
+
+    #[test]
+    fn what_a_late_generator_could_not_send_is_no_failure_of_the_service() {
+        // A burst after a pause of the generator: half had no place.
+        let mut burst = run(10, 6);
+        burst.due += 1_000;
+        burst.in_time = 1_900;
+        burst.failures[Failure::NoPlace as usize] = 1_000;
+        let (word, why) = judged(&burst);
+        assert_eq!(word, "generator", "{why}");
+        assert!(
+            why.starts_with("1000 requests had no place, because the generator"),
+            "{why}"
+        );
+        // In time, it is the service that fills the places.
+        let mut full = run(10, 0);
+        full.due += 1_000;
+        full.failures[Failure::NoPlace as usize] = 1_000;
+        assert_eq!(judged(&full).0, "broken");
+        // Without ports nothing was sent, and what was sent and failed stays the share of what was sent.
+        let mut ports = run(10, 0);
+        ports.due += 9_000;
+        ports.failures[Failure::NoPort as usize] = 9_000;
+        assert_eq!(judged(&ports).0, "generator");
+        ports.classes[2] -= 50;
+        ports.classes[5] += 50;
+        let (word, why) = judged(&ports);
+        assert_eq!(word, "broken");
+        assert!(why.starts_with("5 % of the requests failed"), "{why}");
     }
 
     #[test]

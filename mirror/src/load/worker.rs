@@ -188,7 +188,6 @@ impl Sending<'_> {
             }
         }
         if !has_place {
-            shared.live.count(false);
             return;
         }
         shared.open.set(open);
@@ -278,7 +277,10 @@ impl Shared {
     ) {
         let now = Instant::now();
         self.open.set(self.open.get() - 1);
-        self.live.count(asked.is_ok());
+        let is_own = asked.as_ref().is_err_and(|failure| failure.is_own());
+        if !is_own {
+            self.live.count(asked.is_ok());
+        }
         let mut run = self.run.borrow_mut();
         if asked.is_ok() && now >= self.from && now < self.to {
             run.in_time += 1;

@@ -1,7 +1,7 @@
 //! What was found of a steady load, as the document that is printed: each series with its trend, and what follows from it.
 
 use parity_comparator::metrics::Scrapes;
-use parity_comparator::trend::{Demand, Slope, Trend, trend};
+use parity_comparator::trend::{Demand, Slope, Trend, blocks, trend};
 use parity_mirror::load::Step;
 use parity_schemas::metrics::{MetricsOutcome, Subject};
 use parity_schemas::soak::{
@@ -61,7 +61,7 @@ pub(super) fn document(found: Found, settings: &SoakSettings, under: Under) -> S
     // Each request to a service is one of parity's.
     let own = sides[0].own.as_ref();
     let own = own.map_or_else(Vec::new, |seen| {
-        test.of_seen(seen, &sides[0], "process", rates[0] + rates[1])
+        test.of_seen(seen, &sides[0], ("process", None), rates[0] + rates[1])
     });
     let generator_cpu = sides[0].generator_cpu();
     let mut lateness: f64 = 0.0;
@@ -135,8 +135,9 @@ impl Test {
 
     /// The trends of a service: by its processes, or else by its page.
     fn of_service(&self, loaded: &Loaded, rate: f64) -> Vec<SoakTrend> {
+        let doubt = loaded.scrapes.as_ref().and_then(Scrapes::not_one_process);
         let mut trends = match &loaded.seen {
-            Some(seen) => self.of_seen(seen, loaded, loaded.source, rate),
+            Some(seen) => self.of_seen(seen, loaded, (loaded.source, doubt.as_deref()), rate),
             None => Vec::new(),
         };
         let Some(scrapes) = &loaded.scrapes else {
@@ -151,14 +152,20 @@ impl Test {
                 continue;
             }
             if let Some((metric, samples)) = scrapes.series(subject) {
-                let is_lost = scrapes.is_lost();
-                trends.push(self.judge(of, &metric, &samples, rate, is_lost));
+                let of_page = (scrapes.is_lost(), doubt.as_deref());
+                trends.push(self.judge(of, &metric, &samples, rate, of_page));
             }
         }
         trends
     }
 
-    fn of_seen(&self, seen: &Seen, loaded: &Loaded, source: &str, rate: f64) -> Vec<SoakTrend> {
+    fn of_seen(
+        &self,
+        seen: &Seen,
+        loaded: &Loaded,
+        (source, doubt): (&str, Option<&str>),
+        rate: f64,
+    ) -> Vec<SoakTrend> {
         let samples = seen.within(loaded.from, loaded.to);
         let series = |value: fn(&Sample) -> Option<f64>| {
             let found = samples.iter().filter_map(|sample| {
@@ -175,7 +182,8 @@ impl Test {
         let all = all
             .into_iter()
             .filter(|(of, samples)| *of == Grows::Rss || !samples.is_empty());
-        all.map(|(of, samples)| self.judge(of, source, &samples, rate, seen.lost.is_some()))
+        let known = (seen.lost.is_some(), doubt);
+        all.map(|(of, samples)| self.judge(of, source, &samples, rate, known))
             .collect()
     }
 
@@ -185,7 +193,7 @@ impl Test {
         source: &str,
         samples: &[(f64, f64)],
         rate: f64,
-        is_lost: bool,
+        (is_lost, doubt): (bool, Option<&str>),
     ) -> SoakTrend {
         let demand = Demand {
             confidence: self.confidence,
@@ -202,13 +210,23 @@ impl Test {
             per_request: None,
             per_hour: None,
             jumps: 0.0,
+            blocks: blocks(samples)
+                .into_iter()
+                .map(|(at, value)| [at, value])
+                .collect(),
         };
+        // What began anew has nothing of what grew before.
+        if let Some(doubt) = doubt {
+            told.why = Some(doubt.to_owned());
+            return told;
+        }
         let (verdict, slope) = match trend(samples, demand) {
             Trend::Growing(slope) => (SoakVerdict::Growing, slope),
-            Trend::Flat(_) if is_lost => {
+            Trend::BelowLimit(_) | Trend::Flat(_) if is_lost => {
                 told.why = Some("it could not be read to the end".to_owned());
                 return told;
             }
+            Trend::BelowLimit(slope) => (SoakVerdict::BelowLimit, slope),
             Trend::Flat(slope) => (SoakVerdict::Flat, slope),
             Trend::Unclear(why) => {
                 told.why = Some(why);
@@ -221,6 +239,14 @@ impl Test {
         told.per_request = (rate > 0.0).then(|| times(slope, 1.0 / rate));
         told.per_hour = Some(times(slope, HOUR));
         told
+    }
+}
+
+/// How much for each request.
+fn by(of: Grows, value: f64) -> String {
+    match of {
+        Grows::Rss => format!(" by {value:.1} bytes a request"),
+        Grows::Descriptors | Grows::Threads => format!(" by {value:.1e} a request"),
     }
 }
 
@@ -250,11 +276,23 @@ fn outcome(
             let of = trend.of.meaning();
             match trend.verdict {
                 SoakVerdict::Growing => all.push((worst, format!("{name}: {of} grows"))),
+                SoakVerdict::BelowLimit if name == NAMES[1] => {
+                    let by = trend.per_request.map(|slope| by(trend.of, slope.value));
+                    let limit = match trend.of {
+                        Grows::Rss => "the limit of --growth",
+                        Grows::Descriptors | Grows::Threads => "what a pool may take",
+                    };
+                    let told = format!(
+                        "{name}: {of} grows{}, below {limit}",
+                        by.unwrap_or_default()
+                    );
+                    all.push((Pass, told));
+                }
                 SoakVerdict::Undecided if name == NAMES[1] => {
                     let why = trend.why.as_deref().unwrap_or("it cannot be told");
                     all.push((Undecided, format!("{name}: {of}: {why}")));
                 }
-                SoakVerdict::Flat | SoakVerdict::Undecided => {}
+                SoakVerdict::Flat | SoakVerdict::BelowLimit | SoakVerdict::Undecided => {}
             }
         }
     }

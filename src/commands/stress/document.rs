@@ -179,7 +179,7 @@ fn table(sides: [&StressSide; 2], rates: [u32; 2]) -> Option<StressTable> {
     let steps = [step(0)?, step(1)?];
     let measures = Measure::ALL.iter().filter_map(|measure| {
         let [legacy, candidate] = steps.map(|step| step.spread(*measure).map(value));
-        (legacy.is_some() || candidate.is_some()).then(|| measured(*measure, legacy, candidate))
+        (legacy.is_some() || candidate.is_some()).then(|| Measured::of(*measure, legacy, candidate))
     });
     Some(StressTable {
         rates,
@@ -194,25 +194,6 @@ fn value(spread: Spread) -> MetricValue {
         high: Some(spread.high),
         metric: spread.source,
         requests: None,
-    }
-}
-
-fn measured(
-    measure: Measure,
-    legacy: Option<MetricValue>,
-    candidate: Option<MetricValue>,
-) -> Measured {
-    let change = legacy.as_ref().zip(candidate.as_ref());
-    let change = change.and_then(|(legacy, candidate)| {
-        let ratio = candidate.value / legacy.value - 1.0;
-        ratio.is_finite().then_some(ratio)
-    });
-    Measured {
-        measure,
-        legacy,
-        candidate,
-        change,
-        notes: Vec::new(),
     }
 }
 
@@ -231,7 +212,7 @@ fn with_limits(mut measures: Vec<Measured>, sides: [&StressSide; 2]) -> Vec<Meas
             }
         })
     });
-    measures.insert(0, measured(Measure::Rate, legacy, candidate));
+    measures.insert(0, Measured::of(Measure::Rate, legacy, candidate));
     measures
 }
 

@@ -181,3 +181,30 @@ fn credentials_come_from_a_file_and_are_told_nobody() {
         );
     }
 }
+
+#[test]
+fn one_page_for_both_services_is_refused_unless_names_tell_them_apart() {
+    let place = Place::new();
+    let both = exporter(|asked| {
+        let page = format!("a_total {}\nb_total {}\n", asked * 100, asked * 200);
+        Answer::new(200, page)
+    });
+    let url = both.url() + "/metrics";
+    let flags = ["--legacy-metrics", &url, "--candidate-metrics", &url];
+    let ended = place.run(&[&["metrics"], &flags[..]].concat());
+    assert_eq!(ended.code, 2, "{}", ended.stdout);
+    for words in ["a service would be set beside itself", "names or labels"] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    assert_eq!(both.seen(), 0);
+    place.write(
+        "parity.toml",
+        format!(
+            "[legacy_metrics]\nurl = \"{url}\"\nrequests = \"a_total\"\n\
+             [candidate_metrics]\nurl = \"{url}\"\nrequests = \"b_total\"\n"
+        ),
+    );
+    let ended = place.run(&["metrics", "--window", "300ms", "--interval", "100ms"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stdout.starts_with("NOT JUDGED"), "{}", ended.stdout);
+}

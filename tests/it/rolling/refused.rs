@@ -1,8 +1,9 @@
 //! What is refused, with words that help: values, ports, tokens, stores.
 
-use super::{named, post, rollout, settings};
+use super::{BODY, named, post, rollout, settings};
 use crate::support::client;
 use crate::support::process::Place;
+use crate::support::service::{Answer, Service};
 
 #[test]
 fn a_percent_that_is_none_is_refused_by_the_file_the_api_and_the_command() {
@@ -143,4 +144,27 @@ fn only_the_mirror_in_front_of_clients_has_a_rollout() {
     let ended = place.run(&[&["replay", "traffic.ndjson"][..], &services].concat());
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(!place.path().join("parity-rollout.json").exists());
+}
+
+#[test]
+fn the_port_of_the_proxy_is_not_taken_for_the_admin_port_and_gets_no_post() {
+    let place = Place::new();
+    place.write("parity.toml", settings("candidate_percent = 0", ""));
+    let (seen, asked) = std::sync::mpsc::channel();
+    let legacy = Service::start(move |request| {
+        let _ended = seen.send(format!("{} {}", request.method, request.target));
+        Answer::json(BODY)
+    });
+    let candidate = named("candidate");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let proxy = mirror.address.to_string();
+    for what in [&["set", "10"][..], &["back"], &["status"]] {
+        let ended = place.run(&[&["rollout"], what, &["--admin", &proxy]].concat());
+        assert_eq!(ended.code, 2, "{}", ended.stdout);
+        for words in [proxy.as_str(), "no admin port of parity", "--admin"] {
+            assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+        }
+    }
+    let asked: Vec<_> = asked.try_iter().collect();
+    assert_eq!(asked, ["GET /api/v1/openapi.json"; 3]);
 }

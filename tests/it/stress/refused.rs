@@ -50,7 +50,7 @@ fn what_may_do_harm_is_not_sent_unless_somebody_says_so() {
         "may change something",
         "--allow-unsafe",
     ];
-    let template = ["--request", "POST /a/{id}", "--rates", "60"];
+    let template = ["--request", "POST /a/{id}", "--ids", "9", "--rates", "60"];
     refuses(services, &template, &words);
     refuses(services, &["posts.ndjson", "--rates", "60"], &words);
     assert_eq!(legacy.seen() + candidate.seen(), 0);
@@ -119,7 +119,7 @@ fn all_that_is_wrong_with_the_settings_is_told_at_once() {
     refuses([url, "http://127.0.0.1:10"], &more, &words);
     for more in [
         &["--request", "nonsense"][..],
-        &["--request", "GET /a b{id}"],
+        &["--request", "GET /a b{id}", "--ids", "9"],
     ] {
         refuses(
             [url, "http://127.0.0.1:10"],
@@ -127,4 +127,20 @@ fn all_that_is_wrong_with_the_settings_is_told_at_once() {
             &["nonsense", "cannot be sent"][usize::from(more[1] != "nonsense")..][..1],
         );
     }
+}
+
+#[test]
+fn a_window_that_says_nothing_and_ids_that_nobody_gave_are_told_before_the_load() {
+    let services = [Service::json("{}"), Service::json("{}")];
+    let [legacy, candidate] = services.each_ref().map(Service::url);
+    let short = ["--rates", "40,400", "--window", "2s"];
+    let words = [
+        "in 2s at 40/s only 80 requests are due",
+        "a p99 needs 100",
+        "window = \"3s\"",
+    ];
+    refuses([&legacy, &candidate], &short, &words);
+    let template = ["--request", "GET /a/{id}", "--rates", "60"];
+    refuses([&legacy, &candidate], &template, &["has {id}", "--ids 16000"]);
+    assert_eq!(services.each_ref().map(Service::seen), [0, 0]);
 }

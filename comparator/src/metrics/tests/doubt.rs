@@ -171,3 +171,26 @@ fn what_pages_said_that_are_no_longer_kept_still_counts() {
     assert!(rate.candidate.is_none(), "{rate:?}");
     assert!(document.candidate.notes[0].contains("several processes"));
 }
+
+#[test]
+fn two_pages_of_one_process_are_no_comparison() {
+    let of = |start: f64, factor: u64| [0, 1_000, 2_000].map(|count| go(count * factor, 0, start));
+    let all = ["rate >= 1", "rate >= 1000000"];
+    let same = compare(&of(1.25, 1), &of(1.25, 1), &all);
+    let outcomes: Vec<_> = same.thresholds.iter().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, [MetricsOutcome::Undecided; 2], "{same:#?}");
+    for side in [&same.legacy, &same.candidate] {
+        assert!(side.notes[0].contains("of one process"), "{:?}", side.notes);
+    }
+    let nothing_demanded = compare(&of(1.25, 1), &of(1.25, 1), &[]);
+    assert_eq!(nothing_demanded.outcome, MetricsOutcome::Undecided);
+    // Started together, as far as whole seconds tell; at another moment; or counting otherwise.
+    for (legacy, candidate) in [
+        (of(1.0, 1), of(1.0, 1)),
+        (of(1.25, 1), of(1.5, 1)),
+        (of(1.25, 1), of(1.25, 9)),
+    ] {
+        let two = compare(&legacy, &candidate, &["rate >= 1"]);
+        assert_eq!(two.outcome, MetricsOutcome::Pass, "{two:#?}");
+    }
+}

@@ -156,8 +156,8 @@ fn a_saving_is_of_the_cores_and_the_memory_that_were_measured() {
         requests: None,
     };
     let measures = [
-        measured(Measure::Cpu, Some(value(2.0)), Some(value(0.5))),
-        measured(Measure::Rss, Some(value(4.0 * GIB)), Some(value(GIB))),
+        Measured::of(Measure::Cpu, Some(value(2.0)), Some(value(0.5))),
+        Measured::of(Measure::Rss, Some(value(4.0 * GIB)), Some(value(GIB))),
     ];
     let found = cost([30.0, 5.0], 1_000, &measures).expect("both are there");
     assert!((found.legacy.price - 80.0).abs() < 1e-9);
