@@ -8,22 +8,22 @@
 //! [`is_known`]). A request that changes something must come from nobody's page but ours (`browser`).
 
 mod browser;
+mod given;
+mod host;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
-use axum::http::uri::Authority;
-use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use base64::Engine as _;
 use parity_schemas::documents::ErrorCode;
-use parity_schemas::visible::visible_up_to;
 
 use self::browser::is_of_browser;
 pub(super) use self::browser::same_origin;
+use self::given::Given;
+use self::host::{is_loopback_name, place};
 use super::access::{Access, Role};
 use super::answer::ErrorAnswer;
 use super::audit;
@@ -305,248 +305,5 @@ pub(super) async fn harden(mut response: Response) -> Response {
     response
 }
 
-/// What stands in `Authorization`.
-enum Given {
-    Nothing,
-    Bearer(Vec<u8>),
-    /// User and password.
-    Basic(Vec<u8>, Vec<u8>),
-}
-
-impl Given {
-    fn of(headers: &HeaderMap) -> Self {
-        Self::read(headers).unwrap_or(Self::Nothing)
-    }
-
-    fn read(headers: &HeaderMap) -> Option<Self> {
-        let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-        let (scheme, credentials) = value.split_once(' ')?;
-        let credentials = credentials.trim();
-        if scheme.eq_ignore_ascii_case("bearer") {
-            return Some(Self::Bearer(credentials.into()));
-        }
-        if !scheme.eq_ignore_ascii_case("basic") {
-            return None;
-        }
-        let engine = base64::engine::general_purpose::STANDARD;
-        let decoded = engine.decode(credentials).ok()?;
-        let colon = decoded.iter().position(|byte| *byte == b':')?;
-        let (user, password) = decoded.split_at(colon);
-        Some(Self::Basic(user.into(), password.get(1..)?.into()))
-    }
-
-    fn token(&self) -> Option<&[u8]> {
-        match self {
-            Self::Nothing => None,
-            Self::Bearer(token) | Self::Basic(_, token) => Some(token),
-        }
-    }
-
-    /// The name that somebody gave, made visible; `None` if a token of this port is in it, of which a cut name would show a part.
-    fn user(&self, access: &Access) -> Option<String> {
-        let Self::Basic(user, _) = self else {
-            return None;
-        };
-        if access.has_token(user) {
-            return None;
-        }
-        let user = visible_up_to(&String::from_utf8_lossy(user), MAX_USER);
-        Some(user).filter(|user| !user.is_empty())
-    }
-}
-
-/// Characters of a name that are kept.
-const MAX_USER: usize = 64;
-
-/// The host that a request names, with its port if it has one; empty if it names none. `None` if it names several, or
-/// something that is not text.
-fn place<'a>(target: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host = hosts.next().map_or(Ok(""), HeaderValue::to_str).ok()?;
-    if hosts.next().is_some() {
-        return None;
-    }
-    match target.authority().map(Authority::as_str) {
-        Some(named) => named.eq_ignore_ascii_case(host).then_some(named),
-        None => Some(host),
-    }
-}
-
-/// The whole text must match: after a bracket or a colon only a port may follow, not the rest of another name.
-fn is_loopback_name(host: &str) -> bool {
-    let (address, port) = if let Some(rest) = host.strip_prefix('[') {
-        let Some((inner, behind)) = rest.split_once(']') else {
-            return false;
-        };
-        let address = inner.parse::<Ipv6Addr>().map(IpAddr::V6);
-        let port = match behind.strip_prefix(':') {
-            None if behind.is_empty() => None,
-            None => return false,
-            port => port,
-        };
-        (address.ok(), port)
-    } else {
-        let (name, port) = match host.split_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (host, None),
-        };
-        let address = if name.eq_ignore_ascii_case("localhost") {
-            Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
-        } else {
-            name.parse::<Ipv4Addr>().map(IpAddr::V4).ok()
-        };
-        (address, port)
-    };
-    let port_is_one = port.is_none_or(|port| {
-        port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
-    });
-    port_is_one && address.is_some_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_loopback_names_are_taken_for_loopback() {
-        for name in [
-            "localhost",
-            "localhost:9900",
-            "127.0.0.1:9900",
-            "127.1.2.3",
-            "[::1]:9900",
-            "[::1]",
-            "LOCALHOST",
-        ] {
-            assert!(is_loopback_name(name), "{name}");
-        }
-        for name in [
-            "",
-            "evil.example",
-            "localhost.evil.example:9900",
-            "10.0.0.1",
-            "[::2]",
-            "127.0.0.1.evil.example",
-            "[::1].evil.example",
-            "[::1].evil.example:9900",
-            "[::1]evil",
-            "[::1]:9900.evil.example",
-            "[127.0.0.1]:9900",
-            "[localhost]",
-            "[::1",
-            "::1",
-            "localhost:evil.example",
-            "localhost:",
-            "localhost:99999",
-            "127.0.0.1:80:80",
-            "user@localhost",
-            "localhost, evil.example",
-        ] {
-            assert!(!is_loopback_name(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_request_says_once_where_it_is_for() {
-        for (target, hosts, expected) in [
-            ("/", &["localhost:9900"][..], Some("localhost:9900")),
-            ("/", &[], Some("")),
-            ("http://localhost/", &["localhost"], Some("localhost")),
-            ("/", &["localhost", "evil.example"], None),
-            ("/", &["localhost", "localhost"], None),
-            ("http://evil.example/", &["localhost"], None),
-            ("http://evil.example/", &[], None),
-            ("http://localhost@evil.example/", &["localhost"], None),
-        ] {
-            let mut headers = HeaderMap::new();
-            for host in hosts {
-                headers.append(header::HOST, HeaderValue::from_static(host));
-            }
-            let target = Uri::from_static(target);
-            assert_eq!(place(&target, &headers), expected, "{target} {hosts:?}");
-        }
-        let mut headers = HeaderMap::new();
-        let odd = HeaderValue::from_bytes(b"localhost\xff").expect("a value");
-        headers.append(header::HOST, odd);
-        assert_eq!(place(&Uri::from_static("/"), &headers), None);
-    }
-
-    #[test]
-    fn the_token_counts_as_bearer_and_as_password() {
-        let token = b"0123456789abcdef";
-        let open = Access::new(None, None);
-        let given = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
-            Given::of(&headers)
-        };
-        for (value, user) in [
-            ("Bearer 0123456789abcdef", None),
-            ("bearer  0123456789abcdef ", None),
-            ("Basic dXNlcjowMTIzNDU2Nzg5YWJjZGVm", Some("user")),
-            ("BASIC OjAxMjM0NTY3ODlhYmNkZWY=", None),
-        ] {
-            let given = given(value);
-            assert_eq!(given.token(), Some(&token[..]), "{value}");
-            assert_eq!(given.user(&open).as_deref(), user, "{value}");
-        }
-        for wrong in [
-            "Bearer 0123456789abcdeX",
-            "Bearer ",
-            "Basic !!",
-            // Without a colon.
-            "Basic MDEyMzQ1Njc4OWFiY2RlZg==",
-            "0123456789abcdef",
-            "Digest 0123456789abcdef",
-        ] {
-            assert_ne!(given(wrong).token(), Some(&token[..]), "{wrong}");
-        }
-        assert!(Given::of(&HeaderMap::new()).token().is_none());
-        // A name comes to logs and pages.
-        assert_eq!(
-            given("Basic YRtbMW3igK46eA==").user(&open).as_deref(),
-            Some("a\\u{1b}[1m\\u{202e}")
-        );
-    }
-
-    /// A token that is typed as the name would stand in the record, in the log and on a page.
-    #[test]
-    fn no_token_and_nothing_of_a_stranger_is_kept_as_a_name() {
-        const CHANGES: &str = "0123456789abcdef0123456789abcdef";
-        // Longer than a name that is kept, so that a cut one would not equal it.
-        let looks = "fedcba9876543210".repeat(8);
-        let both = Access::new(Some(CHANGES.to_owned()), Some(looks.clone()));
-        let open = Access::new(None, None);
-        let tried = |access: &Access, user: &str, password: &str| {
-            let engine = base64::engine::general_purpose::STANDARD;
-            let basic = format!("Basic {}", engine.encode(format!("{user}:{password}")));
-            let request = Request::post("/api/v1/shadowing/off");
-            let request = request.header(header::AUTHORIZATION, basic);
-            let request = request.body(axum::body::Body::empty()).expect("a request");
-            let tried = Tried::of(access, &request).expect("a change");
-            (tried.role, tried.by.user)
-        };
-        let ada = || Some("ada".to_owned());
-        for (access, user, password, expected) in [
-            (&both, CHANGES, "", (None, None)),
-            (&both, &*looks, "", (None, None)),
-            // With a slip of the finger.
-            (&both, CHANGES.trim_start_matches('0'), "", (None, None)),
-            (&both, "ada", "wrong", (None, None)),
-            (&both, "ada", CHANGES, (Some(Role::Change), ada())),
-            (&both, "ada", &*looks, (Some(Role::Look), ada())),
-            (&both, CHANGES, CHANGES, (Some(Role::Change), None)),
-            (&both, CHANGES, &*looks, (Some(Role::Look), None)),
-            (&both, &*looks, CHANGES, (Some(Role::Change), None)),
-            (
-                &both,
-                &format!("ada {CHANGES}"),
-                &*looks,
-                (Some(Role::Look), None),
-            ),
-            (&open, "ada", "", (Some(Role::Change), ada())),
-        ] {
-            assert_eq!(tried(access, user, password), expected, "{user}:{password}");
-        }
-    }
-}
+mod tests;

@@ -4,6 +4,8 @@
 //! The router and the document are both made of that, so neither has a path or a parameter that the other lacks. What a
 //! registration does not name as a parameter is refused before the handler.
 
+mod named;
+
 use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
@@ -18,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::ErrorAnswer;
 use super::parameters::{Parameters, asked, asked_of};
-use crate::question::{Form, PARTS};
+use named::{Named, of_name};
 
 /// Where the document is served.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
@@ -45,9 +47,6 @@ struct Parameter {
     is_repeated: bool,
     named: Named,
 }
-
-/// The type of a parameter, what it means, and a value that it takes.
-type Named = (&'static str, &'static str, &'static str);
 
 /// Endpoints, as routes and as operations of the document.
 pub(super) struct Api<S> {
@@ -293,23 +292,6 @@ fn id(operation: &Operation) -> String {
     format!("{method}_{}", words.join("_"))
 }
 
-/// What a parameter of this name may be.
-fn of_name(name: &str) -> Vec<Named> {
-    let named = NAMED.iter().filter(|(known, ..)| *known == name);
-    let mut all: Vec<Named> = named
-        .map(|(_, kind, about, example)| (*kind, *about, *example))
-        .collect();
-    if let Some(part) = PARTS.iter().find(|part| part.parameter() == name) {
-        let example = OF_PARTS.iter().find(|(known, ..)| *known == name);
-        match example {
-            Some((_, kind, example)) => all.push((kind, part.about, example)),
-            None if part.form == Form::Switch => all.push(("boolean", part.about, "true")),
-            None => {}
-        }
-    }
-    all
-}
-
 fn value(kind: &str, text: &str) -> Value {
     match kind {
         "string" => json!(text),
@@ -317,247 +299,5 @@ fn value(kind: &str, text: &str) -> Value {
     }
 }
 
-/// Parameters that are no parts of a question: name, type, meaning, example.
-const NAMED: [(&str, &str, &str, &str); 27] = [
-    (
-        "id",
-        "string",
-        "The id of the record",
-        "01900000-0000-7000-8000-000000000000",
-    ),
-    ("state", "string", "`on` or `off`", "off"),
-    (
-        "to",
-        "string",
-        "A percent of the clients from 0 to 100, or `back`",
-        "30",
-    ),
-    (
-        "migration",
-        "string",
-        "Of which effort; that of this process by default",
-        "default",
-    ),
-    (
-        "brief",
-        "boolean",
-        "Only the short form of the decision",
-        "true",
-    ),
-    (
-        "route",
-        "string",
-        "Only of this route, as the report writes it",
-        "GET /users/{id}",
-    ),
-    (
-        "fingerprint",
-        "string",
-        "Only of this group, as the report names it",
-        "0123456789abcdef",
-    ),
-    (
-        "class",
-        "string",
-        "Only mismatches of this class",
-        "confirmed",
-    ),
-    (
-        "outcome",
-        "string",
-        "Only decisions with this outcome",
-        "fail",
-    ),
-    (
-        "action",
-        "string",
-        "Only changes of this kind",
-        "shadowing_off",
-    ),
-    (
-        "until",
-        "string",
-        "Only what began before this: a time or an age, as `since`",
-        "1m",
-    ),
-    (
-        "count_excused",
-        "boolean",
-        "Noise and known differences count, too",
-        "true",
-    ),
-    ("limit", "integer", "How many at most", "50"),
-    (
-        "after",
-        "string",
-        "The `next` of the page before, unchanged",
-        "50",
-    ),
-    (
-        "after",
-        "string",
-        "The `next` of the page before, unchanged",
-        "2026-01-31T09:30:00.000000Z_01900000-0000-7000-8000-000000000000",
-    ),
-    (
-        "tab",
-        "string",
-        "Which groups; those that count by default",
-        "new",
-    ),
-    (
-        "order",
-        "string",
-        "In which order; the gravest first by default",
-        "count",
-    ),
-    (
-        "find",
-        "string",
-        "Only groups whose route, place or words contain this text",
-        "price",
-    ),
-    (
-        "kind",
-        "string",
-        "Only groups of this kind of difference",
-        "value",
-    ),
-    (
-        "allow_unsafe",
-        "boolean",
-        "Also a method that may change something is sent",
-        "true",
-    ),
-    (
-        "accept_hidden",
-        "boolean",
-        "Also without what the record hides of the request",
-        "true",
-    ),
-    (
-        "accept_left_out",
-        "boolean",
-        "What was sent is taken for the whole request, whatever was left out of it",
-        "true",
-    ),
-    // Those of the lists of records; a question has parts of these names, too, which mean the same.
-    (
-        "since",
-        "string",
-        "Only what began at this or later: a time (2026-01-31T09:30:00Z) or an age (15m, 2h, 7d)",
-        "1h",
-    ),
-    (
-        "candidate_version",
-        "string",
-        "Only of this version of the candidate",
-        "1.7.0",
-    ),
-    (
-        "gone",
-        "string",
-        "An instance that is not waited for",
-        "mirror-1",
-    ),
-    (
-        "expect_instance",
-        "string",
-        "An instance that must have counted",
-        "mirror-1",
-    ),
-    (
-        "noise",
-        "string",
-        "What becomes of noise: use, report or off",
-        "use",
-    ),
-];
-
-/// Parts of a question that have a value: name, type, example.
-const OF_PARTS: [(&str, &str, &str); 16] = [
-    (
-        "leave_out",
-        "string",
-        "2026-01-31T09:30:00Z..2026-01-31T09:35:00Z=restart",
-    ),
-    ("max_mismatch_rate", "number", "0.001"),
-    ("confidence", "number", "0.95"),
-    ("min_requests", "integer", "300"),
-    ("max_dropped", "number", "0.05"),
-    ("max_uncomparable", "number", "0.05"),
-    ("max_errors", "number", "0.01"),
-    ("require_route", "string", "GET /users/{id}"),
-    ("min_duration", "string", "1h"),
-    ("max_not_compared", "string", "stream=0.01"),
-    ("max_candidate_errors", "number", "0.01"),
-    ("max_latency", "string", "p99=1.5x"),
-    ("min_distinct", "integer", "10"),
-    ("min_fields", "number", "0.5"),
-    ("max_transient", "number", "0.1"),
-    ("max_hidden", "number", "0.1"),
-];
-
 #[cfg(test)]
-mod tests {
-    use super::super::{api, events, gate, openapi};
-    use super::*;
-
-    fn operations() -> Vec<Operation> {
-        let mut all = api::api().into_operations();
-        all.extend(gate::api().into_operations());
-        all.extend(events::api().into_operations());
-        all
-    }
-
-    #[test]
-    fn each_parameter_is_told_with_a_value_that_it_takes() {
-        let mut seen = 0;
-        for operation in operations() {
-            for parameter in &operation.parameters {
-                let (_, about, _) = parameter.named;
-                let of = (operation.path, &parameter.name);
-                assert!(
-                    !about.is_empty(),
-                    "{of:?} has no meaning, or no example that it takes"
-                );
-                seen += 1;
-            }
-            for name in in_path(operation.path) {
-                assert!(!of_name(name).is_empty(), "{name}");
-            }
-        }
-        assert!(seen > 100, "{seen}");
-    }
-
-    #[test]
-    fn each_operation_is_in_the_document_once() {
-        let document = openapi();
-        let paths = document["paths"].as_object().expect("an object");
-        let told: usize = paths
-            .values()
-            .filter_map(Value::as_object)
-            .map(Map::len)
-            .sum();
-        let all = operations();
-        assert_eq!(told, all.len());
-        let ids: std::collections::BTreeSet<String> = all.iter().map(id).collect();
-        assert_eq!(ids.len(), all.len(), "{ids:?}");
-    }
-
-    #[test]
-    fn nothing_of_the_api_is_registered_past_the_document() {
-        let sources = [
-            include_str!("../server.rs"),
-            include_str!("gate.rs"),
-            include_str!("events.rs"),
-            include_str!("api.rs"),
-        ];
-        for source in sources {
-            let mut past = source
-                .lines()
-                .filter(|line| line.contains(".route(\"/api/"));
-            assert_eq!(past.next(), None);
-        }
-    }
-}
+mod tests;

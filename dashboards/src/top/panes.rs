@@ -1,18 +1,21 @@
 //! The panes of the screen, each as lines.
 
+mod clients;
+mod trust;
+
 use parity_schemas::evidence::Outcome;
 use parity_schemas::known::KnownState;
-use parity_schemas::verdict::Reason;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::seen::{Connection, Process, Seen, clock};
+use super::seen::{Connection, Seen, clock};
 use super::spark;
-use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown, version};
+use crate::view::words::{grouped, percent, plural, sentence, shown};
 use crate::view::{
-    Candidate, CauseName, ChartView, Decided, Entry, ReportView, Status, Tone, history_sentences,
-    not_compared,
+    CauseName, ChartView, Decided, Entry, ReportView, Tone, history_sentences, not_compared,
 };
+use clients::clients;
+use trust::trust;
 
 /// Sentences of one kind that are shown.
 const MAX_SENTENCES: usize = 4;
@@ -116,165 +119,6 @@ fn plain(told: impl Into<String>) -> Span<'static> {
     Span::raw(told.into())
 }
 
-/// Do users get their answers?
-fn clients(seen: &Seen) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    if let Connection::Lost { why, last, again } = &seen.connection {
-        let last = last.map_or_else(
-            || "nothing was answered yet".to_owned(),
-            |last| format!("what is here is of {}", clock(last)),
-        );
-        let told = format!(
-            "NO CONNECTION: {}; {last}; asked again at {}",
-            sentence(why),
-            clock(*again)
-        );
-        lines.push(Line::styled(told, BAD));
-    }
-    if let Process::Mirror(status) = &seen.process {
-        lines.extend(now(status, seen));
-    } else if let Some(line) = lately(seen) {
-        lines.push(line);
-    }
-    if let Some(decided) = &seen.decided {
-        let view = ReportView::from(&**decided);
-        // Clients do not care which candidate was beside them, so they are counted over all versions if that is known.
-        let window = seen.history.as_ref().and_then(|history| history.window);
-        let (clients, of) = match (&seen.history, window) {
-            (Some(history), Some(window)) => (
-                view.clients_of(history),
-                format!(" since {}, all versions", clock(window.from)),
-            ),
-            _ => (view.clients(), " in all that is counted".to_owned()),
-        };
-        lines.push(Line::from(vec![
-            text(style(clients.tone()), sentence(&clients.told())),
-            text(DIM, of),
-        ]));
-        for (failed, route) in view.failing_routes().into_iter().take(MAX_SENTENCES) {
-            let told = format!("{} failed on {}", grouped(failed), shown(route));
-            lines.push(Line::styled(told, BAD));
-        }
-    }
-    lines
-}
-
-/// What a mirror says of this moment.
-fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
-    let mut now = vec![];
-    if let Some(live) = &seen.live {
-        let failed = if live.failed > 0.0 { BAD } else { GOOD };
-        now.extend([
-            text(BOLD, format!("{:.1} requests/s", live.rate)),
-            plain(" · "),
-            text(
-                failed,
-                format!("{} without a whole answer", percent(live.failed)),
-            ),
-            plain(format!(" · {} errors of the legacy", percent(live.errors))),
-        ]);
-    } else {
-        now.push(text(DIM, "measuring requests a second"));
-    }
-    if let Some(added) = seen.overhead.as_ref().filter(|added| added.count > 0) {
-        let told = |share| {
-            added.quantile(share).map_or_else(
-                || "over the last bound".to_owned(),
-                |micros| format!("≤ {}", elapsed(micros)),
-            )
-        };
-        now.push(plain(format!(
-            " · added p50 {}, p99 {}",
-            told(0.5),
-            told(0.99)
-        )));
-    }
-    let mut lines = vec![Line::from(now)];
-    let mut services = Vec::new();
-    if !status.ready {
-        services.push(text(BAD, "draining: accepts no requests"));
-    }
-    services.push(if status.legacy_reachable {
-        text(GOOD, "legacy answers")
-    } else {
-        text(BAD, "LEGACY DOWN")
-    });
-    services.push(candidate(seen).unwrap_or_else(|| text(GOOD, "candidate answers")));
-    services.push(if status.shadowing {
-        plain("shadowing is on")
-    } else {
-        text(OPEN, "SHADOWING IS OFF")
-    });
-    if let Some(last) = status.last_failed_client {
-        services.push(text(
-            OPEN,
-            format!("last client without an answer at {}", clock(last)),
-        ));
-    }
-    lines.push(parted(services));
-    if let Some(rollout) = &status.rollout {
-        let style = match (&rollout.fell_back, &rollout.waits) {
-            (Some(_), _) => BAD,
-            (None, Some(_)) => OPEN,
-            (None, None) => DIM,
-        };
-        let told = format!("rollout: {}", rollout.told());
-        lines.push(Line::from(text(style, sentence(&told))));
-    }
-    lines
-}
-
-/// The same where no mirror tells it: of the latest minutes of the record.
-fn lately(seen: &Seen) -> Option<Line<'static>> {
-    let history = seen.history.as_ref()?;
-    // The last one has just begun, unless it is the only one: what it has by now is no rate of its whole length.
-    let bucket = history
-        .buckets
-        .iter()
-        .rev()
-        .nth(1)
-        .or(history.buckets.last())?;
-    let per_second = bucket.received as f64 / history.bucket_seconds.max(1) as f64;
-    let failed = rate(bucket.clients_failed, bucket.received).unwrap_or_else(|| "–".to_owned());
-    let mut spans = vec![
-        text(BOLD, format!("{per_second:.1} requests/s")),
-        text(
-            if bucket.clients_failed > 0 { BAD } else { GOOD },
-            format!("{failed} without a whole answer"),
-        ),
-        text(
-            DIM,
-            format!(
-                "in the {} from {}",
-                plural(history.bucket_seconds / 60, "minute", "minutes"),
-                clock(bucket.from)
-            ),
-        ),
-    ];
-    spans.extend(candidate(seen));
-    Some(parted(spans))
-}
-
-/// How the candidate stands, if something speaks against it.
-fn candidate(seen: &Seen) -> Option<Span<'static>> {
-    Some(match seen.candidate() {
-        Candidate::Answers => return None,
-        Candidate::Down(Some(silence)) => text(
-            BAD,
-            format!("CANDIDATE DOWN since {}", clock(silence.since)),
-        ),
-        Candidate::Down(None) => text(BAD, "CANDIDATE DOWN"),
-        Candidate::Failed(silence) => text(
-            OPEN,
-            format!(
-                "candidate failed from {} to {}",
-                clock(silence.since),
-                clock(silence.until)
-            ),
-        ),
-    })
-}
-
 fn parted(spans: Vec<Span<'static>>) -> Line<'static> {
     let mut line = Line::default();
     for span in spans {
@@ -316,112 +160,6 @@ fn verdict(decided: &Decided) -> Vec<Line<'static>> {
         ]));
     }
     lines
-}
-
-/// Can this be believed?
-fn trust(seen: &Seen) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    if let Some(decided) = &seen.decided {
-        let view = ReportView::from(&**decided);
-        let (report, counts) = (view.report, &view.report.counts);
-        let mut told = vec![plain(view.completeness().line(clock))];
-        let share = |part: u64| rate(part, counts.received).unwrap_or_else(|| "–".to_owned());
-        told.push(plain(format!("compared {}", share(report.compared))));
-        let of = |reason: Reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
-        let sampled_out = of(Reason::SampledOut);
-        if sampled_out > 0 {
-            told.push(plain(format!("{} sampled out", share(sampled_out))));
-        }
-        let dropped = counts.our_drops();
-        if dropped > 0 {
-            told.push(text(OPEN, format!("{} dropped by parity", share(dropped))));
-        }
-        lines.push(parted(told));
-        let mut how = vec![plain(
-            view.classes()
-                .unwrap_or_else(|| "no mismatch was asked again".to_owned()),
-        )];
-        if report.excused.total() > 0 {
-            how.push(plain(format!(
-                "{} do not count (noise, known, transient)",
-                grouped(report.excused.total())
-            )));
-        }
-        how.push(text(
-            DIM,
-            format!(
-                "legacy {} · candidate {} · rules {}",
-                version(&report.legacy_version),
-                version(&report.candidate_version),
-                shown(&report.rules_hash)
-            ),
-        ));
-        lines.push(parted(how));
-        if let Some(unsettled) = view.unsettled() {
-            lines.push(Line::styled(unsettled.sentence(), style(unsettled.tone())));
-        }
-    }
-    lines.extend(process(&seen.process).map(|text| Line::styled(sentence(&text), BAD)));
-    if let Process::Mirror(status) = &seen.process {
-        lines.push(Line::styled(
-            format!(
-                "{} in flight · {} waiting to be written · {} dropped · spool {} bytes",
-                plural(status.shadows_in_flight as u64, "shadow", "shadows"),
-                plural(status.records_queued, "record", "records"),
-                grouped(status.records_dropped),
-                grouped(status.spool_bytes)
-            ),
-            if status.records_dropped > 0 {
-                OPEN
-            } else {
-                DIM
-            },
-        ));
-    }
-    if let Process::Sink(status) = &seen.process {
-        lines.push(Line::styled(
-            format!(
-                "lag {} in {} · {} bytes buffered · {}",
-                plural(status.lag, "record", "records"),
-                plural(status.partitions as u64, "partition", "partitions"),
-                grouped(status.buffered_bytes),
-                plural(status.dead_letters, "dead letter", "dead letters")
-            ),
-            if status.ready { DIM } else { BAD },
-        ));
-    }
-    if let (Some(trouble), true) = (&seen.trouble, seen.decided.is_some()) {
-        let told = format!("the report is older than this: {}", sentence(trouble));
-        lines.push(Line::styled(told, BAD));
-    }
-    lines
-}
-
-/// What a process says that is wrong with it.
-fn process(process: &Process) -> impl Iterator<Item = String> {
-    let troubles: [Option<String>; 5] = match process {
-        Process::Mirror(status) => [
-            status
-                .store_error
-                .clone()
-                .map(|error| format!("the store: {error}")),
-            status.store_loss.clone(),
-            status
-                .config_error
-                .clone()
-                .map(|error| format!("the configuration: {error}")),
-            status.descriptors_low.clone(),
-            status.recording.as_ref().and_then(|recording| {
-                recording
-                    .error
-                    .clone()
-                    .map(|error| format!("the recording: {error}"))
-            }),
-        ],
-        Process::Sink(status) => [status.error.clone(), None, None, None, None],
-        Process::Unknown | Process::Reader => [None, None, None, None, None],
-    };
-    troubles.into_iter().flatten()
 }
 
 /// Since when not?

@@ -1,0 +1,167 @@
+//! Do users get their answers: what the mirror says of this moment, or else the record of the latest minutes.
+
+use ratatui::text::{Line, Span};
+
+use super::super::seen::{Connection, Process, Seen, clock};
+use super::{BAD, BOLD, DIM, GOOD, MAX_SENTENCES, OPEN, parted, plain, style, text};
+use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown};
+use crate::view::{Candidate, ReportView, Status};
+
+/// Do users get their answers?
+pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if let Connection::Lost { why, last, again } = &seen.connection {
+        let last = last.map_or_else(
+            || "nothing was answered yet".to_owned(),
+            |last| format!("what is here is of {}", clock(last)),
+        );
+        let told = format!(
+            "NO CONNECTION: {}; {last}; asked again at {}",
+            sentence(why),
+            clock(*again)
+        );
+        lines.push(Line::styled(told, BAD));
+    }
+    if let Process::Mirror(status) = &seen.process {
+        lines.extend(now(status, seen));
+    } else if let Some(line) = lately(seen) {
+        lines.push(line);
+    }
+    if let Some(decided) = &seen.decided {
+        let view = ReportView::from(&**decided);
+        // Clients do not care which candidate was beside them, so they are counted over all versions if that is known.
+        let window = seen.history.as_ref().and_then(|history| history.window);
+        let (clients, of) = match (&seen.history, window) {
+            (Some(history), Some(window)) => (
+                view.clients_of(history),
+                format!(" since {}, all versions", clock(window.from)),
+            ),
+            _ => (view.clients(), " in all that is counted".to_owned()),
+        };
+        lines.push(Line::from(vec![
+            text(style(clients.tone()), sentence(&clients.told())),
+            text(DIM, of),
+        ]));
+        for (failed, route) in view.failing_routes().into_iter().take(MAX_SENTENCES) {
+            let told = format!("{} failed on {}", grouped(failed), shown(route));
+            lines.push(Line::styled(told, BAD));
+        }
+    }
+    lines
+}
+
+/// What a mirror says of this moment.
+fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
+    let mut now = vec![];
+    if let Some(live) = &seen.live {
+        let failed = if live.failed > 0.0 { BAD } else { GOOD };
+        now.extend([
+            text(BOLD, format!("{:.1} requests/s", live.rate)),
+            plain(" · "),
+            text(
+                failed,
+                format!("{} without a whole answer", percent(live.failed)),
+            ),
+            plain(format!(" · {} errors of the legacy", percent(live.errors))),
+        ]);
+    } else {
+        now.push(text(DIM, "measuring requests a second"));
+    }
+    if let Some(added) = seen.overhead.as_ref().filter(|added| added.count > 0) {
+        let told = |share| {
+            added.quantile(share).map_or_else(
+                || "over the last bound".to_owned(),
+                |micros| format!("≤ {}", elapsed(micros)),
+            )
+        };
+        now.push(plain(format!(
+            " · added p50 {}, p99 {}",
+            told(0.5),
+            told(0.99)
+        )));
+    }
+    let mut lines = vec![Line::from(now)];
+    let mut services = Vec::new();
+    if !status.ready {
+        services.push(text(BAD, "draining: accepts no requests"));
+    }
+    services.push(if status.legacy_reachable {
+        text(GOOD, "legacy answers")
+    } else {
+        text(BAD, "LEGACY DOWN")
+    });
+    services.push(candidate(seen).unwrap_or_else(|| text(GOOD, "candidate answers")));
+    services.push(if status.shadowing {
+        plain("shadowing is on")
+    } else {
+        text(OPEN, "SHADOWING IS OFF")
+    });
+    if let Some(last) = status.last_failed_client {
+        services.push(text(
+            OPEN,
+            format!("last client without an answer at {}", clock(last)),
+        ));
+    }
+    lines.push(parted(services));
+    if let Some(rollout) = &status.rollout {
+        let style = match (&rollout.fell_back, &rollout.waits) {
+            (Some(_), _) => BAD,
+            (None, Some(_)) => OPEN,
+            (None, None) => DIM,
+        };
+        let told = format!("rollout: {}", rollout.told());
+        lines.push(Line::from(text(style, sentence(&told))));
+    }
+    lines
+}
+
+/// The same where no mirror tells it: of the latest minutes of the record.
+fn lately(seen: &Seen) -> Option<Line<'static>> {
+    let history = seen.history.as_ref()?;
+    // The last one has just begun, unless it is the only one: what it has by now is no rate of its whole length.
+    let bucket = history
+        .buckets
+        .iter()
+        .rev()
+        .nth(1)
+        .or(history.buckets.last())?;
+    let per_second = bucket.received as f64 / history.bucket_seconds.max(1) as f64;
+    let failed = rate(bucket.clients_failed, bucket.received).unwrap_or_else(|| "–".to_owned());
+    let mut spans = vec![
+        text(BOLD, format!("{per_second:.1} requests/s")),
+        text(
+            if bucket.clients_failed > 0 { BAD } else { GOOD },
+            format!("{failed} without a whole answer"),
+        ),
+        text(
+            DIM,
+            format!(
+                "in the {} from {}",
+                plural(history.bucket_seconds / 60, "minute", "minutes"),
+                clock(bucket.from)
+            ),
+        ),
+    ];
+    spans.extend(candidate(seen));
+    Some(parted(spans))
+}
+
+/// How the candidate stands, if something speaks against it.
+fn candidate(seen: &Seen) -> Option<Span<'static>> {
+    Some(match seen.candidate() {
+        Candidate::Answers => return None,
+        Candidate::Down(Some(silence)) => text(
+            BAD,
+            format!("CANDIDATE DOWN since {}", clock(silence.since)),
+        ),
+        Candidate::Down(None) => text(BAD, "CANDIDATE DOWN"),
+        Candidate::Failed(silence) => text(
+            OPEN,
+            format!(
+                "candidate failed from {} to {}",
+                clock(silence.since),
+                clock(silence.until)
+            ),
+        ),
+    })
+}
