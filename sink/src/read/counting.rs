@@ -6,8 +6,10 @@
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 
+use parity_schemas::evidence::LeftOutSpan;
+
 use super::Selection;
-use super::assemble::Added;
+use super::assemble::{Added, Sums};
 use crate::error::StoreError;
 use crate::remembered::{Key, Marks, Remembered, What};
 
@@ -33,10 +35,34 @@ pub(super) trait CountingRows {
         from: i64,
         to: i64,
     ) -> Result<(), StoreError>;
+    /// Adds the tallies of a span that is left out, without details.
+    fn add_span(
+        &self,
+        counting: &Counting<'_>,
+        span: &LeftOutSpan,
+        held: &mut Sums,
+    ) -> Result<(), StoreError>;
+}
+
+/// All counts, added up, with what each span has that is left out of them.
+pub(super) fn count_up(
+    store: &impl CountingRows,
+    remembered: Option<&Remembered>,
+    counting: &Counting<'_>,
+) -> Result<Sums, StoreError> {
+    let mut left_out = Vec::new();
+    for span in &counting.selection.left_out {
+        let mut held = Sums::default();
+        store.add_span(counting, span, &mut held)?;
+        left_out.push(held.into_left_out(span.clone()));
+    }
+    let mut sums = add_up(store, remembered, counting)?.sums;
+    sums.left_out = left_out;
+    Ok(sums)
 }
 
 /// The sums of all rows, of which only those are read that are not remembered.
-pub(super) fn add_up(
+fn add_up(
     store: &impl CountingRows,
     remembered: Option<&Remembered>,
     counting: &Counting<'_>,

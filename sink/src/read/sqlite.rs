@@ -9,12 +9,12 @@ mod decisions;
 mod fields;
 mod forms;
 mod history;
+mod identities;
 mod mark;
 mod mismatches;
 mod rows;
 mod watermarks;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -28,27 +28,25 @@ use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use self::fields::Fields;
-use self::rows::{all_of, mismatch, needed_of, tally};
+use self::rows::{all_of, mismatch};
 use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::{Sums, nothing};
 use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
-use super::charged::Charged;
-use super::counting::{Counting, add_up, since};
+use super::counting::{Counting, count_up};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
 use super::history::HistoryFilter;
-use super::in_force::{RunTimes, last_in_force};
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
-use crate::remembered::{Remembered, SLOT_MICROS};
+use crate::remembered::Remembered;
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
@@ -243,76 +241,6 @@ impl SqliteReader {
         })
     }
 
-    /// The identity that was last in force.
-    fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
-        let migration = selection.migration();
-        let identity = |row: &Fields<'_>| {
-            Ok::<_, StoreError>(Identity {
-                migration: migration.to_owned(),
-                legacy_version: row.text(0, "legacy_version")?.to_owned(),
-                candidate_version: row.text(1, "candidate_version")?.to_owned(),
-                rules_hash: row.text(2, "rules_hash")?.to_owned(),
-            })
-        };
-        let values = params![
-            migration,
-            selection.legacy_version,
-            selection.candidate_version,
-            since(selection)
-        ];
-        let counted = self.rows(SELECT_NEWEST, values, "tallies", |row| {
-            Ok((identity(row)?, row.time(3, "interval_start")?))
-        })?;
-        let runs = self.rows(SELECT_RUNS, [migration], "watermarks", |row| {
-            Ok(RunTimes {
-                identity: identity(row)?,
-                instance: row.text(3, "instance")?.to_owned(),
-                started: row.time(4, "started")?,
-                written: row.time(5, "written")?,
-            })
-        })?;
-        Ok(last_in_force(runs, selection, counted.into_iter().next()))
-    }
-
-    /// The versions of the candidate that a migration has, the newest first. Only the last slot of each is looked at, or all
-    /// tallies would be read for a few names.
-    fn versions(&self, migration: &str) -> Result<Vec<String>, StoreError> {
-        let mut began: BTreeMap<String, i64> = BTreeMap::new();
-        let slots = self.rows(SELECT_SLOTS, [migration], "slot_marks", |row| {
-            let version = row.text(0, "candidate_version")?.to_owned();
-            Ok((version, row.integer(1, "slot")?))
-        })?;
-        for (version, slot) in slots {
-            if began.contains_key(&version) {
-                continue;
-            }
-            // A slot of which nothing is left has a mark, too. Before 1970, a slot has the one behind it.
-            let from = slot
-                .saturating_sub(i64::from(slot <= 0))
-                .saturating_mul(SLOT_MICROS);
-            let to = slot.saturating_add(1).saturating_mul(SLOT_MICROS);
-            let values = params![migration, from, to, version];
-            let last = self.rows(SELECT_LAST_IN, values, "tallies", |row| {
-                row.optional_integer(0, "interval_start")
-            })?;
-            if let Some(last) = last.into_iter().flatten().next() {
-                began.insert(version, last);
-            }
-        }
-        let runs = self.rows(SELECT_RUN_VERSIONS, [migration], "watermarks", |row| {
-            let version = row.text(0, "candidate_version")?.to_owned();
-            Ok((version, row.integer(1, "started")?))
-        })?;
-        for (version, started) in runs {
-            let last = began.entry(version).or_insert(started);
-            *last = started.max(*last);
-        }
-        let mut versions: Vec<(String, i64)> = began.into_iter().collect();
-        versions.sort_by_key(|(_, began)| std::cmp::Reverse(*began));
-        let versions = versions.into_iter().take(MAX_VERSIONS);
-        Ok(versions.map(|(version, _)| version).collect())
-    }
-
     /// All counts of an identity, added up.
     fn sums(
         &self,
@@ -320,37 +248,12 @@ impl SqliteReader {
         selection: &Selection,
         with_details: bool,
     ) -> Result<Sums, StoreError> {
-        let mut sums = Sums::default();
-        for span in &selection.left_out {
-            let mut held = Sums::default();
-            let columns = needed_of(RecordType::Tally, false);
-            let sql = format!(
-                "SELECT {columns} FROM tallies {OF_IDENTITY} AND {}",
-                within(span)
-            );
-            let mut charged = Charged::default();
-            self.each(
-                &sql,
-                RecordType::Tally,
-                identity,
-                (since(selection), None),
-                |row| {
-                    let tally = tally(row)?;
-                    charged.row(&tally)?;
-                    held.add(tally);
-                    Ok(())
-                },
-            )?;
-            sums.left_out.push(held.into_left_out(span.clone()));
-        }
         let counting = Counting {
             identity,
             selection,
             with_details,
         };
-        let mut added = add_up(self, self.remembered.as_ref(), &counting)?;
-        added.sums.left_out = sums.left_out;
-        Ok(added.sums)
+        count_up(self, self.remembered.as_ref(), &counting)
     }
 
     /// Routes of which something was compared in the times that a selection leaves out, under any rules.
@@ -458,13 +361,6 @@ fn of_window(window: Window) -> String {
     )
 }
 
-const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_hash, interval_start FROM tallies \
-     WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
-     AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1";
-
-const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash, instance, started, written \
-     FROM watermarks WHERE migration = ?1 ORDER BY id";
-
 const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
      AND rules_hash = ?4 AND interval_start >= ?5";
 
@@ -472,16 +368,3 @@ const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND cand
 const SELECT_MIGRATIONS: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \
      SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
      SELECT name FROM names WHERE name IS NOT NULL UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";
-
-/// Which slots each version has, those that something was ever counted in.
-const SELECT_SLOTS: &str = "SELECT DISTINCT candidate_version, slot FROM slot_marks WHERE migration = ?1 \
-     ORDER BY candidate_version, slot DESC";
-
-const SELECT_LAST_IN: &str = "SELECT max(interval_start) FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
-     AND interval_start < ?3 AND candidate_version = ?4";
-
-const SELECT_RUN_VERSIONS: &str =
-    "SELECT candidate_version, max(started) FROM watermarks WHERE migration = ?1 GROUP BY 1";
-
-/// Versions of a migration that are told.
-const MAX_VERSIONS: usize = 100;

@@ -3,6 +3,7 @@
 //! A group is one row whatever the time: what must be told apart by process and day comes in it, as arrays. So a reader holds
 //! what it keeps, and never all rows at once.
 
+use parity_schemas::evidence::LeftOutSpan;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::{Identity, Tally};
 use parity_schemas::time::Timestamp;
@@ -16,7 +17,7 @@ use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{Added, Sums};
 use crate::read::charged::Charged;
-use crate::read::counting::{Counting, CountingRows, add_up};
+use crate::read::counting::{Counting, CountingRows, count_up};
 use crate::remembered::Marks;
 
 impl ClickHouseReader {
@@ -78,23 +79,12 @@ impl ClickHouseReader {
         selection: &Selection,
         with_details: bool,
     ) -> Result<Sums, StoreError> {
-        let mut left_out = Vec::new();
-        for span in &selection.left_out {
-            let mut held = Sums::default();
-            let condition = format!("AND {}", touched(span));
-            let mut charged = Charged::default();
-            let of = (identity, selection, condition.as_str());
-            self.tallies(of, false, &mut charged, |tally| held.add(tally))?;
-            left_out.push(held.into_left_out(span.clone()));
-        }
         let counting = Counting {
             identity,
             selection,
             with_details,
         };
-        let mut added = add_up(self, self.remembered.as_ref(), &counting)?;
-        added.sums.left_out = left_out;
-        Ok(added.sums)
+        count_up(self, self.remembered.as_ref(), &counting)
     }
 
     /// Hands out the tallies of an identity, summed by route and run.
@@ -124,6 +114,17 @@ impl CountingRows for ClickHouseReader {
 
     fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
         self.slot_marks(identity, from)
+    }
+
+    fn add_span(
+        &self,
+        counting: &Counting<'_>,
+        span: &LeftOutSpan,
+        held: &mut Sums,
+    ) -> Result<(), StoreError> {
+        let condition = format!("AND {}", touched(span));
+        let of = (counting.identity, counting.selection, condition.as_str());
+        self.tallies(of, false, &mut Charged::default(), |tally| held.add(tally))
     }
 
     /// Tallies are read last: what they count may then be missing in the groups and sets for a moment, and never the other way

@@ -1,5 +1,6 @@
 //! The rows of counts of a file, for who adds them up.
 
+use parity_schemas::evidence::LeftOutSpan;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use rusqlite::params;
@@ -8,8 +9,9 @@ use super::blocks::{self, CountedRow};
 use super::rows::{group_tally, needed_of, set_tally, tally};
 use super::{OF_IDENTITY, SqliteReader, within};
 use crate::error::StoreError;
-use crate::read::assemble::Added;
-use crate::read::counting::{Counting, CountingRows};
+use crate::read::assemble::{Added, Sums};
+use crate::read::charged::Charged;
+use crate::read::counting::{Counting, CountingRows, since};
 use crate::remembered::{Marks, SLOT_MICROS};
 
 impl CountingRows for SqliteReader {
@@ -23,6 +25,27 @@ impl CountingRows for SqliteReader {
 
     fn marks(&self, identity: &Identity, from: i64) -> Result<Marks, StoreError> {
         self.marks_of(identity, from / SLOT_MICROS, i64::MAX)
+    }
+
+    fn add_span(
+        &self,
+        counting: &Counting<'_>,
+        span: &LeftOutSpan,
+        held: &mut Sums,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "SELECT {} FROM tallies {OF_IDENTITY} AND {}",
+            needed_of(RecordType::Tally, false),
+            within(span)
+        );
+        let mut charged = Charged::default();
+        let times = (since(counting.selection), None);
+        self.each(&sql, RecordType::Tally, counting.identity, times, |row| {
+            let tally = tally(row)?;
+            charged.row(&tally)?;
+            held.add(tally);
+            Ok(())
+        })
     }
 
     fn add_rows(

@@ -10,11 +10,12 @@ use rusqlite::types::ToSqlOutput;
 use uuid::Uuid;
 
 use super::rows::{all_of, audit, needed_of, tally, terms};
-use super::{OF_IDENTITY, SqliteReader, since, within};
+use super::{OF_IDENTITY, SqliteReader, within};
 use crate::error::StoreError;
 use crate::read::audit::AuditFilter;
 use crate::read::charged::Charged;
 use crate::read::conditions::{Conditions, Spelling, Value};
+use crate::read::counting::since;
 use crate::read::decisions::{
     Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, InForce, MAX_TERMS,
     TermsFilter,

@@ -1,0 +1,106 @@
+//! What a file has counts of: the identity that was last in force, and the versions of a migration.
+
+use std::collections::BTreeMap;
+
+use parity_schemas::tally::Identity;
+use rusqlite::params;
+
+use super::SqliteReader;
+use super::fields::Fields;
+use crate::error::StoreError;
+use crate::read::Selection;
+use crate::read::counting::since;
+use crate::read::in_force::{RunTimes, last_in_force};
+use crate::remembered::SLOT_MICROS;
+
+impl SqliteReader {
+    /// The identity that was last in force.
+    pub(super) fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
+        let migration = selection.migration();
+        let identity = |row: &Fields<'_>| {
+            Ok::<_, StoreError>(Identity {
+                migration: migration.to_owned(),
+                legacy_version: row.text(0, "legacy_version")?.to_owned(),
+                candidate_version: row.text(1, "candidate_version")?.to_owned(),
+                rules_hash: row.text(2, "rules_hash")?.to_owned(),
+            })
+        };
+        let values = params![
+            migration,
+            selection.legacy_version,
+            selection.candidate_version,
+            since(selection)
+        ];
+        let counted = self.rows(SELECT_NEWEST, values, "tallies", |row| {
+            Ok((identity(row)?, row.time(3, "interval_start")?))
+        })?;
+        let runs = self.rows(SELECT_RUNS, [migration], "watermarks", |row| {
+            Ok(RunTimes {
+                identity: identity(row)?,
+                instance: row.text(3, "instance")?.to_owned(),
+                started: row.time(4, "started")?,
+                written: row.time(5, "written")?,
+            })
+        })?;
+        Ok(last_in_force(runs, selection, counted.into_iter().next()))
+    }
+
+    /// The versions of the candidate that a migration has, the newest first. Only the last slot of each is looked at, or all
+    /// tallies would be read for a few names.
+    pub(super) fn versions(&self, migration: &str) -> Result<Vec<String>, StoreError> {
+        let mut began: BTreeMap<String, i64> = BTreeMap::new();
+        let slots = self.rows(SELECT_SLOTS, [migration], "slot_marks", |row| {
+            let version = row.text(0, "candidate_version")?.to_owned();
+            Ok((version, row.integer(1, "slot")?))
+        })?;
+        for (version, slot) in slots {
+            if began.contains_key(&version) {
+                continue;
+            }
+            // A slot of which nothing is left has a mark, too. Before 1970, a slot has the one behind it.
+            let from = slot
+                .saturating_sub(i64::from(slot <= 0))
+                .saturating_mul(SLOT_MICROS);
+            let to = slot.saturating_add(1).saturating_mul(SLOT_MICROS);
+            let values = params![migration, from, to, version];
+            let last = self.rows(SELECT_LAST_IN, values, "tallies", |row| {
+                row.optional_integer(0, "interval_start")
+            })?;
+            if let Some(last) = last.into_iter().flatten().next() {
+                began.insert(version, last);
+            }
+        }
+        let runs = self.rows(SELECT_RUN_VERSIONS, [migration], "watermarks", |row| {
+            let version = row.text(0, "candidate_version")?.to_owned();
+            Ok((version, row.integer(1, "started")?))
+        })?;
+        for (version, started) in runs {
+            let last = began.entry(version).or_insert(started);
+            *last = started.max(*last);
+        }
+        let mut versions: Vec<(String, i64)> = began.into_iter().collect();
+        versions.sort_by_key(|(_, began)| std::cmp::Reverse(*began));
+        let versions = versions.into_iter().take(MAX_VERSIONS);
+        Ok(versions.map(|(version, _)| version).collect())
+    }
+}
+
+const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_hash, interval_start FROM tallies \
+     WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
+     AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1";
+
+const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash, instance, started, written \
+     FROM watermarks WHERE migration = ?1 ORDER BY id";
+
+/// Which slots each version has, those that something was ever counted in.
+const SELECT_SLOTS: &str = "SELECT DISTINCT candidate_version, slot FROM slot_marks WHERE migration = ?1 \
+     ORDER BY candidate_version, slot DESC";
+
+const SELECT_LAST_IN: &str = "SELECT max(interval_start) FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
+     AND interval_start < ?3 AND candidate_version = ?4";
+
+const SELECT_RUN_VERSIONS: &str =
+    "SELECT candidate_version, max(started) FROM watermarks WHERE migration = ?1 GROUP BY 1";
+
+/// Versions of a migration that are told.
+const MAX_VERSIONS: usize = 100;
