@@ -141,6 +141,10 @@ fn a_window_that_says_nothing_and_ids_that_nobody_gave_are_told_before_the_load(
     ];
     refuses([&legacy, &candidate], &short, &words);
     let template = ["--request", "GET /a/{id}", "--rates", "60"];
-    refuses([&legacy, &candidate], &template, &["has {id}", "--ids 16000"]);
+    refuses(
+        [&legacy, &candidate],
+        &template,
+        &["has {id}", "--ids 16000"],
+    );
     assert_eq!(services.each_ref().map(Service::seen), [0, 0]);
 }
