@@ -8,6 +8,7 @@
 //! Two threads. One looks several times a second; the other one asks the gate, which may take as long as reading a store does.
 //! Neither is waited for by a request.
 
+mod admin;
 mod deciding;
 mod series;
 mod state;
@@ -19,19 +20,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use parity_dashboards::server::RolloutAdmin;
 use parity_dashboards::server::audit::{self, Auditor};
 use parity_mirror::MirrorHandle;
 use parity_schemas::audit::{Audit, AuditAction, AuditSource};
-use parity_schemas::rollout::{
-    ROLLOUT_SCHEMA, RolloutChange, RolloutDocument, RolloutFall, RolloutSide,
-};
+use parity_schemas::rollout::{RolloutChange, RolloutFall};
 use parity_schemas::time::Timestamp;
 use prometheus_client::registry::Registry;
 
 use self::deciding::{Deciding, Judged};
 use self::series::Series;
-use self::state::{Saved, next, target};
+use self::state::{Owned, Saved, Served, blocked, target};
 use self::watch::Watch;
 use crate::config::{MirrorSettings, RolloutSettings};
 
@@ -50,8 +48,12 @@ pub(crate) struct Controller {
 
 struct Inner {
     saved: Saved,
+    /// That the file is ours while the process runs.
+    owned: Owned,
     /// Whether the file lags behind.
     unsaved: Option<String>,
+    /// What is wanted and kept back by a fall back, as far as it was told.
+    blocked: f64,
     watch: Watch,
     waits: Option<String>,
     gate: Option<String>,
@@ -74,14 +76,22 @@ impl Controller {
         registry: &mut Registry,
     ) -> Option<Arc<Self>> {
         let rollout = settings.rollout.clone()?;
-        let saved = Saved::open(&rollout.state_file, &settings.identity, &rollout.plan);
+        let served = Served::of(settings);
+        let mut owned = Owned::default();
+        let unsaved = owned
+            .take(&rollout.state_file)
+            .err()
+            .map(|error| error.to_string());
+        let saved = Saved::open(&rollout.state_file, &served, &rollout.plan);
         let mut this = Self {
             deciding: Deciding::new(settings, rollout.max_mismatch_rate),
             settings: rollout,
             mirror,
             inner: Mutex::new(Inner {
                 saved,
-                unsaved: None,
+                owned,
+                unsaved,
+                blocked: 0.0,
                 watch: Watch::default(),
                 waits: None,
                 gate: None,
@@ -92,7 +102,10 @@ impl Controller {
         inner.saved.percent = inner.saved.percent.min(wanted);
         // Where the file cannot be written, a fall back may be missing in it.
         if inner.saved.percent > 0.0
-            && let Err(error) = inner.saved.write(&this.settings.state_file)
+            && let Err(error) = inner
+                .owned
+                .take(&this.settings.state_file)
+                .and_then(|()| inner.saved.write(&this.settings.state_file))
         {
             tracing::warn!(%error, "the file of the rollout cannot be written: it begins at 0 %");
             inner.saved.percent = 0.0;
@@ -142,13 +155,19 @@ impl Controller {
             .context("cannot start a thread of the rollout")
     }
 
-    /// The settings were read again. Of another version nothing is proven, so nobody is served by it.
+    /// The settings were read again. Of another version, at another address or by other rules nothing is proven, so nobody is served by it.
     pub(crate) fn reload(&self, settings: &MirrorSettings) {
         self.deciding.reload(settings);
+        let served = Served::of(settings);
         let mut inner = self.lock();
-        if !inner.saved.is_of(&settings.identity) {
+        if let Some(other) = inner.saved.other_than(&served) {
+            tracing::warn!(
+                other,
+                from = inner.saved.percent,
+                "the rollout begins anew at 0 %"
+            );
             self.mirror.set_rollout(0.0);
-            inner.saved.begin_anew(&settings.identity);
+            inner.saved.begin_anew(&served);
             inner.waits = None;
             inner.gate = None;
             inner.watch = Watch::default();
@@ -187,7 +206,25 @@ impl Controller {
         if inner.unsaved.is_some() {
             self.save(&mut inner);
         }
+        self.tell_blocked(&mut inner);
         lines
+    }
+
+    /// Says once that a fall back keeps back what the configuration wants, and what ends that: nothing else would ever tell.
+    fn tell_blocked(&self, inner: &mut Inner) {
+        let wanted = blocked(&self.settings.plan, &inner.saved, Timestamp::now()).unwrap_or(0.0);
+        if wanted > inner.blocked
+            && let Some(fall) = &inner.saved.fell_back
+        {
+            tracing::warn!(
+                wanted,
+                since = %fall.at,
+                who = fall.who,
+                reason = fall.reason,
+                "the rollout stays at 0 % because it fell back before: `parity rollout set {wanted}` lifts that"
+            );
+        }
+        inner.blocked = wanted;
     }
 
     /// Asks the gate, if that can change anything.
@@ -201,7 +238,7 @@ impl Controller {
         }
         let (judged, of) = self.deciding.judge();
         let mut inner = self.lock();
-        if !inner.saved.is_of(&of) {
+        if !inner.saved.is_judged_by(&of) {
             return Vec::new();
         }
         inner.gate = Some(judged.told(Timestamp::now()));
@@ -250,7 +287,9 @@ impl Controller {
             raised.set = set;
             raised.fell_back = None;
         }
-        raised.write(&self.settings.state_file).map_err(|error| {
+        let file = &self.settings.state_file;
+        let written = inner.owned.take(file).and_then(|()| raised.write(file));
+        written.map_err(|error| {
             format!("a restart would not know of it, because the state cannot be kept: {error}")
         })?;
         let from = inner.saved.percent;
@@ -287,7 +326,11 @@ impl Controller {
 
     /// Writes what has already happened. If that fails it is tried again with the next look.
     fn save(&self, inner: &mut Inner) {
-        let written = inner.saved.write(&self.settings.state_file);
+        let file = &self.settings.state_file;
+        let written = inner
+            .owned
+            .take(file)
+            .and_then(|()| inner.saved.write(file));
         let failed = written.err().map(|error| error.to_string());
         if let Some(error) = failed.as_ref().filter(|_| inner.unsaved.is_none()) {
             tracing::error!(
@@ -301,89 +344,6 @@ impl Controller {
     /// Nothing here panics while it holds the lock, and what it guards is complete at every moment.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RolloutAdmin for Controller {
-    fn document(&self) -> RolloutDocument {
-        let seen = self.mirror.rollout_seen();
-        let inner = self.lock();
-        let now = Timestamp::now();
-        let wanted = target(&self.settings.plan, &inner.saved, now);
-        let is_below = wanted > inner.saved.percent;
-        let waits = || {
-            let waits = inner.waits.clone();
-            waits.unwrap_or_else(|| "the gate has not been asked yet".to_owned())
-        };
-        let [legacy, candidate] = inner.watch.lately(&seen).map(|counts| RolloutSide {
-            requests: counts.requests,
-            errors: counts.errors,
-            p95_us: counts
-                .quantile(watch::QUANTILE)
-                .map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX)),
-        });
-        RolloutDocument {
-            schema: ROLLOUT_SCHEMA.to_owned(),
-            percent: inner.saved.percent,
-            target: wanted,
-            waits: is_below.then(waits),
-            next: next(&self.settings.plan, &inner.saved, now),
-            fell_back: inner.saved.fell_back.clone(),
-            set: inner.saved.set.clone(),
-            gate: inner.gate.clone(),
-            state_error: inner.unsaved.clone(),
-            window_seconds: self.settings.bounds.window.as_secs_f64(),
-            legacy,
-            candidate,
-            repaired: seen.repaired,
-        }
-    }
-
-    fn set(&self, percent: f64, who: &str) -> Result<(), String> {
-        let (before, is_up) = {
-            let inner = self.lock();
-            (inner.saved.clone(), percent > inner.saved.percent)
-        };
-        let judged = is_up.then(|| self.deciding.judge());
-        let mut inner = self.lock();
-        if let Some((judged, of)) = judged {
-            inner.gate = Some(judged.told(Timestamp::now()));
-            if inner.saved != before || !inner.saved.is_of(&of) {
-                return Err("the rollout was changed while the gate decided; look at its status and ask again".to_owned());
-            }
-            match judged {
-                Judged::Pass => {}
-                Judged::Undecided(why) => return Err(why),
-                Judged::Fail(why) => return Err(format!("the gate fails: {why}")),
-            }
-        } else if percent > inner.saved.percent {
-            return Err(
-                "the rollout fell back meanwhile; look at its status and ask again".to_owned(),
-            );
-        }
-        let set = RolloutChange {
-            percent,
-            at: Timestamp::now(),
-            who: who.to_owned(),
-        };
-        if is_up {
-            return self.rise(&mut inner, percent, Some(set));
-        }
-        self.mirror.set_rollout(percent);
-        inner.saved.percent = percent;
-        inner.saved.set = Some(set);
-        inner.saved.fell_back = None;
-        inner.waits = None;
-        self.save(&mut inner);
-        Ok(())
-    }
-
-    fn back(&self, who: &str) {
-        let _line_of_the_caller = self.fall(
-            &mut self.lock(),
-            who,
-            "somebody took the clients back".to_owned(),
-        );
     }
 }
 

@@ -5,11 +5,14 @@
 //! that it belongs to.
 
 mod answer;
+mod begun;
 mod call;
 mod judge;
 mod order;
 mod pairing;
+mod playing;
 mod serving;
+mod waiting;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -114,7 +117,7 @@ impl Stub {
             (Side::Candidate, bound(wanted.candidate).await?),
         ];
         let desk = Desk {
-            book: Mutex::new(Book::new(judge, wanted.wait, wanted.in_order)),
+            book: Arc::new(Mutex::new(Book::new(judge, wanted.wait, wanted.in_order))),
             answers,
             correlate_by: wanted.correlate_by,
             largest: settings.body,
@@ -154,9 +157,10 @@ impl Stub {
             begun,
         } = self;
         let mut tasks = tokio::task::JoinSet::new();
-        for (side, listener) in listeners {
+        let listeners = listeners.map(|(side, listener)| (side, Arc::new(listener)));
+        for (side, listener) in &listeners {
             let places = Arc::new(Semaphore::new(places));
-            tasks.spawn(Arc::clone(&desk).serve(side, listener, places));
+            tasks.spawn(Arc::clone(&desk).serve(*side, Arc::clone(listener), places));
         }
         let over = async {
             match time {
@@ -171,14 +175,18 @@ impl Stub {
         }
         let elapsed = begun.elapsed();
         desk.book().close();
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            _ = ends.wait_for(|ends| *ends >= 2) => {}
-            () = expiring(&desk, Book::is_settled) => {}
-        }
-        // Whatever is still under way is cut: a peer that hangs must not hold the end.
+        let had_its_time = tokio::select! {
+            biased;
+            () = expiring(&desk, Book::is_settled) => true,
+            () = tokio::time::sleep(wait) => true,
+            _ = ends.wait_for(|ends| *ends >= 2) => false,
+        };
+        // Whatever is still under way is cut, and counted: a peer that hangs must not hold the end.
         tasks.shutdown().await;
-        desk.book().finish().document(elapsed)
+        for (_, listener) in &listeners {
+            desk.count_unserved(listener).await;
+        }
+        desk.book().finish(had_its_time).document(elapsed)
     }
 }
 

@@ -24,6 +24,9 @@ pub struct RolloutDocument {
     pub next: Option<RolloutStep>,
     /// Why it went back to the legacy, if it did; then it stays at 0 until a person sets another percent.
     pub fell_back: Option<RolloutFall>,
+    /// The percent that the configuration wants and that the fall back keeps back; `None` if there is none.
+    #[serde(default)]
+    pub blocked: Option<f64>,
     /// The last percent that a person set; `None` if nobody did.
     pub set: Option<RolloutChange>,
     /// What the gate said last; `None` before it was asked.
@@ -92,10 +95,15 @@ impl RolloutDocument {
             percent, target, ..
         } = self;
         match (&self.fell_back, &self.waits) {
-            (Some(fall), _) => format!(
-                "fell back from {} % to 0 % at {} by {}: {}",
-                fall.from, fall.at, fall.who, fall.reason
-            ),
+            (Some(fall), _) => {
+                let kept_back = self.blocked.map_or_else(String::new, |wanted| {
+                    format!("; {wanted} % is wanted and waits for `parity rollout set {wanted}`")
+                });
+                format!(
+                    "fell back from {} % to 0 % at {} by {}: {}{kept_back}",
+                    fall.from, fall.at, fall.who, fall.reason
+                )
+            }
             (None, Some(why)) => {
                 format!("{percent} % served by the candidate; {target} % waits: {why}")
             }

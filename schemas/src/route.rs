@@ -5,6 +5,7 @@
 //! gets the same route on every instance and after every restart, and tallies of different instances can be added up.
 //! How many different routes may be *counted* is a limit of the tally, not of this module.
 
+mod closed;
 mod foreign;
 mod near;
 mod operations;
@@ -23,6 +24,7 @@ use crate::secret::{Trail, is_secret_name};
 pub use operations::{OperationRoutes, means, split_operation};
 pub use reach::label_of_requests;
 
+use closed::ClosedPaths;
 use near::NearPaths;
 use operations::OperationRule;
 
@@ -280,6 +282,7 @@ pub struct RouteResolver {
     /// Of each rule, what is said of its operations.
     operations: Vec<Option<Arc<[OperationRule]>>>,
     near: NearPaths,
+    closed: ClosedPaths,
     /// Whether what no route decides is shadowed whatever its method.
     unsafe_methods: bool,
     interned: HashMap<Box<str>, Arc<Route>>,
@@ -293,6 +296,7 @@ impl RouteResolver {
         Self {
             operations: rules.iter().map(of_endpoint).collect(),
             near: NearPaths::new(&rules),
+            closed: ClosedPaths::new(&rules),
             rules,
             unsafe_methods: false,
             interned: HashMap::new(),
@@ -324,7 +328,9 @@ impl RouteResolver {
         }
         let mut policy = rule.map_or_else(RoutePolicy::default, |rule| rule.policy);
         policy.graphql |= near.is_some();
-        if self.unsafe_methods {
+        if self.closed.forbids(method, path, exact) {
+            policy.shadow = Some(false);
+        } else if self.unsafe_methods {
             policy.shadow.get_or_insert(true);
         }
         if let Some(route) = self.interned.get(self.scratch.as_str())

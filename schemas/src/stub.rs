@@ -30,7 +30,9 @@ pub struct StubDocument {
     pub not_compared: BTreeMap<String, u64>,
     /// What hit a limit, so that nothing is proven by its absence: `too_large` (the body of a call is over `limits.body`), `bytes` (all
     /// together hold `limits.shadow_bytes`), `waiting` (too many calls without a partner), `crowded` (pairs of which an equal partner was
-    /// looked for among the first of many alone), `broken_off` (calls that did not come whole), `order` (requests whose calls were too
+    /// looked for among the first of many alone), `broken_off` (calls that did not come whole: a head or a body that
+    /// never ended, bytes that are no call, what was cut by the end), `http2` (connections that speak HTTP/2, which is not spoken here), `no_place`
+    /// (connections that waited for a place until the end), `unsettled` (calls whose partner could still have come when a second signal ended it), `order` (requests whose calls were too
     /// many to tell their order), `internal` (calls that a fault of the stub itself has lost).
     pub limits: BTreeMap<String, u64>,
     /// How calls were answered: `canned`, `upstream`, `played` (to the candidate, what the legacy got), `no_answer` (404, because the file

@@ -55,6 +55,12 @@ fn text(document: &RolloutDocument) -> String {
         // Writing to a String cannot fail.
         let _infallible = writeln!(out, "{text}");
     };
+    if document.fell_back.is_some() {
+        line(format!(
+            "nothing rises by itself after a fall back: `parity rollout set {}` lifts it",
+            document.blocked.unwrap_or(0.0)
+        ));
+    }
     if let Some(next) = &document.next {
         line(format!("next: {} % at {}", next.percent, next.at));
     }

@@ -3,8 +3,9 @@
 //! A small JSON file, replaced as a whole. One that cannot be read is taken for a fall back: then nobody knows how far the rollout
 //! was, so it stays at 0 until a person says otherwise.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parity_schemas::rollout::{RolloutChange, RolloutFall, RolloutStep};
 use parity_schemas::tally::Identity;
@@ -13,12 +14,67 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::OURSELVES;
-use crate::config::Plan;
+use crate::config::{MirrorSettings, Plan};
 
 /// Name and version of the file.
 const SCHEMA: &str = "parity.rollout_state/v1";
 /// Largest file that is read: one has less than a kilobyte, and four times as much with a long reason.
 const MOST_BYTES: u64 = 64 * 1024;
+
+/// What is served: of another one nothing of what was reached is proven.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Served {
+    identity: Identity,
+    /// The address of the candidate.
+    candidate: String,
+    /// Which mirror it is.
+    instance: String,
+}
+
+impl Served {
+    pub(super) fn of(settings: &MirrorSettings) -> Self {
+        Self {
+            identity: settings.identity.clone(),
+            candidate: settings.mirror.policy.candidate.url.to_string(),
+            instance: settings.instance.clone(),
+        }
+    }
+}
+
+/// That no other process of this machine has the file: two mirrors that write the same one would take each other's percent for theirs.
+#[derive(Debug, Default)]
+pub(super) struct Owned(Option<File>);
+
+impl Owned {
+    /// Takes it, unless that is done. The lock is a file beside it, because the file itself is replaced, and ends with the process.
+    pub(super) fn take(&mut self, path: &Path) -> io::Result<()> {
+        if self.0.is_some() {
+            return Ok(());
+        }
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        let name = PathBuf::from(name);
+        let told =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", name.display()));
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&name)
+            .map_err(told)?;
+        match file.try_lock() {
+            Ok(()) => {
+                self.0 = Some(file);
+                Ok(())
+            }
+            Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
+                "{} is used by another process that runs; each mirror needs a rollout.state_file of its own",
+                path.display()
+            ))),
+            Err(TryLockError::Error(error)) => Err(told(error)),
+        }
+    }
+}
 
 /// What is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +83,14 @@ pub(super) struct Saved {
     migration: String,
     legacy_version: String,
     candidate_version: String,
+    /// The address of the candidate, the rules, and which mirror it is of. A file of a program that kept none of them says nothing against those
+    /// that are now.
+    #[serde(default)]
+    candidate: Option<String>,
+    #[serde(default)]
+    rules_hash: Option<String>,
+    #[serde(default)]
+    instance: Option<String>,
     /// The plan in words: another one is a later word of whoever wrote the configuration than what was set before.
     plan: String,
     /// When the rollout of these versions began, from which a schedule counts.
@@ -38,13 +102,17 @@ pub(super) struct Saved {
 
 impl Saved {
     /// Reads the file, or begins.
-    pub(super) fn open(path: &Path, identity: &Identity, plan: &Plan) -> Self {
+    pub(super) fn open(path: &Path, served: &Served, plan: &Plan) -> Self {
+        let identity = &served.identity;
         let plan = format!("{plan:?}");
         let fresh = Self {
             schema: SCHEMA.to_owned(),
             migration: identity.migration.clone(),
             legacy_version: identity.legacy_version.clone(),
             candidate_version: identity.candidate_version.clone(),
+            candidate: Some(served.candidate.clone()),
+            rules_hash: Some(identity.rules_hash.clone()),
+            instance: Some(served.instance.clone()),
             plan: plan.clone(),
             began: Timestamp::now(),
             percent: 0.0,
@@ -73,23 +141,72 @@ impl Saved {
             saved.set = None;
             saved.plan = plan;
         }
-        if !saved.is_of(identity) {
-            saved.begin_anew(identity);
+        if let Some(other) = saved.other_than(served) {
+            tracing::warn!(
+                other,
+                from = saved.percent,
+                "the rollout begins anew at 0 %"
+            );
+            saved.begin_anew(served);
         }
+        if let Some(instance) = saved.instance.as_ref()
+            && *instance != served.instance
+        {
+            // Whether another mirror had this file, or this one another name, nobody knows: the gate says how far it may go.
+            tracing::warn!(
+                of = instance,
+                now = served.instance,
+                from = saved.percent,
+                "the state of the rollout is of another instance: it begins at 0 %, and rises when the gate passes"
+            );
+            saved.percent = 0.0;
+        }
+        saved.is_now(served);
         saved
     }
 
-    /// Whether it is of these versions.
-    pub(super) fn is_of(&self, identity: &Identity) -> bool {
-        self.legacy_version == identity.legacy_version
-            && self.candidate_version == identity.candidate_version
+    /// What is not as it was, if anything is; in words.
+    pub(super) fn other_than(&self, served: &Served) -> Option<&'static str> {
+        let Served {
+            identity,
+            candidate,
+            ..
+        } = served;
+        let is_other =
+            |kept: &Option<String>, now: &String| kept.as_ref().is_some_and(|kept| kept != now);
+        if self.legacy_version != identity.legacy_version {
+            Some("another version of the legacy")
+        } else if self.candidate_version != identity.candidate_version {
+            Some("another version of the candidate")
+        } else if is_other(&self.candidate, candidate) {
+            Some("another address of the candidate")
+        } else if is_other(&self.rules_hash, &identity.rules_hash) {
+            Some("other rules")
+        } else {
+            None
+        }
     }
 
-    /// Another version has nothing of what was reached, but a fall back stays: only a person ends it.
-    pub(super) fn begin_anew(&mut self, identity: &Identity) {
+    /// Whether a decision about these versions and rules is one about what is served.
+    pub(super) fn is_judged_by(&self, identity: &Identity) -> bool {
+        self.legacy_version == identity.legacy_version
+            && self.candidate_version == identity.candidate_version
+            && self.rules_hash.as_ref() == Some(&identity.rules_hash)
+    }
+
+    fn is_now(&mut self, served: &Served) {
+        let identity = &served.identity;
         self.legacy_version.clone_from(&identity.legacy_version);
         self.candidate_version
             .clone_from(&identity.candidate_version);
+        self.candidate = Some(served.candidate.clone());
+        self.rules_hash = Some(identity.rules_hash.clone());
+        self.instance = Some(served.instance.clone());
+    }
+
+    /// What is another one has nothing of what was reached, but a fall back stays: only a person ends it.
+    pub(super) fn begin_anew(&mut self, served: &Served) {
+        self.is_now(served);
         self.began = Timestamp::now();
         self.percent = 0.0;
         self.set = None;
@@ -107,7 +224,10 @@ impl Saved {
         file.write_all(b"\n").map_err(told)?;
         file.as_file().sync_all().map_err(told)?;
         file.persist(path).map_err(|error| told(error.error))?;
-        Ok(())
+        // Its new name is in the folder, which is written by itself.
+        File::open(folder.unwrap_or(Path::new(".")))
+            .and_then(|folder| folder.sync_all())
+            .map_err(told)
     }
 }
 
@@ -156,6 +276,16 @@ pub(super) fn target(plan: &Plan, saved: &Saved, now: Timestamp) -> f64 {
     planned.or(set.map(|set| set.percent)).unwrap_or(0.0)
 }
 
+/// The percent that is wanted now and that a fall back keeps back, if it does.
+pub(super) fn blocked(plan: &Plan, saved: &Saved, now: Timestamp) -> Option<f64> {
+    saved.fell_back.as_ref()?;
+    let lifted = Saved {
+        fell_back: None,
+        ..saved.clone()
+    };
+    Some(target(plan, &lifted, now)).filter(|percent| *percent > 0.0)
+}
+
 /// The first step that is not due yet.
 pub(super) fn next(plan: &Plan, saved: &Saved, now: Timestamp) -> Option<RolloutStep> {
     let Plan::Schedule(steps) = plan else {
@@ -171,120 +301,4 @@ pub(super) fn next(plan: &Plan, saved: &Saved, now: Timestamp) -> Option<Rollout
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::value::rollout::step;
-
-    fn identity(candidate: &str) -> Identity {
-        Identity {
-            migration: "m".to_owned(),
-            legacy_version: "1".to_owned(),
-            candidate_version: candidate.to_owned(),
-            rules_hash: "r".to_owned(),
-        }
-    }
-
-    fn plan() -> Plan {
-        let steps = ["10 after 0s", "30 after 10s", "100 after 20s"]
-            .map(|text| step(text).expect("a step"));
-        Plan::Schedule(steps.to_vec())
-    }
-
-    /// As it is written, since numbers of this kind have no equality.
-    fn percent(plan: &Plan, saved: &Saved, now: Timestamp) -> String {
-        target(plan, saved, now).to_string()
-    }
-
-    fn change(percent: f64, at: Timestamp) -> RolloutChange {
-        RolloutChange {
-            percent,
-            at,
-            who: "anna".to_owned(),
-        }
-    }
-
-    fn fall(reason: &str) -> RolloutFall {
-        RolloutFall {
-            at: Timestamp::now(),
-            who: OURSELVES.to_owned(),
-            reason: reason.to_owned(),
-            from: 30.0,
-        }
-    }
-
-    #[test]
-    fn steps_fall_due_a_person_wins_until_the_next_and_nothing_is_due_after_a_fall_back() {
-        let place = tempfile::tempdir().expect("a folder");
-        let mut saved = Saved::open(&place.path().join("none"), &identity("1"), &plan());
-        let at = |seconds: i64| saved.began.saturating_add_micros(seconds * 1_000_000);
-        let times = [-1, 0, 9, 10, 19, 20, 1_000].map(at);
-        let wanted = |saved: &Saved| times.map(|now| percent(&plan(), saved, now));
-        assert_eq!(wanted(&saved), ["0", "10", "10", "30", "30", "100", "100"]);
-        let step = next(&plan(), &saved, times[1]).expect("there are more");
-        assert_eq!((step.percent, step.at), (30.0, times[3]));
-        assert_eq!(next(&plan(), &saved, times[5]), None);
-        saved.set = Some(change(20.0, at(12)));
-        assert_eq!(wanted(&saved)[4..], ["20", "100", "100"]);
-        saved.fell_back = Some(fall("tested"));
-        assert_eq!(wanted(&saved), ["0"; 7]);
-        let by_hand = Plan::Percent(5.0);
-        assert_eq!(percent(&by_hand, &saved, times[6]), "0");
-        saved.fell_back = None;
-        assert_eq!(percent(&by_hand, &saved, times[6]), "20");
-        saved.set = None;
-        assert_eq!(percent(&by_hand, &saved, times[6]), "5");
-    }
-
-    #[test]
-    fn it_is_read_again_as_it_was_and_a_fall_back_outlives_other_versions_and_plans() {
-        let place = tempfile::tempdir().expect("a folder");
-        let path = place.path().join("state.json");
-        let mut saved = Saved::open(&path, &identity("1"), &plan());
-        saved.percent = 30.0;
-        saved.set = Some(change(30.0, saved.began));
-        saved.write(&path).expect("writable");
-        assert_eq!(Saved::open(&path, &identity("1"), &plan()), saved);
-        let other_plan = Saved::open(&path, &identity("1"), &Plan::Percent(5.0));
-        assert_eq!((other_plan.percent, other_plan.set), (30.0, None));
-        let other = Saved::open(&path, &identity("2"), &plan());
-        assert_eq!((other.percent, &other.set), (0.0, &None));
-        saved.percent = 0.0;
-        saved.fell_back = Some(fall("tested"));
-        saved.write(&path).expect("writable");
-        for (version, plan) in [("1", plan()), ("2", plan()), ("1", Plan::Percent(100.0))] {
-            let again = Saved::open(&path, &identity(version), &plan);
-            assert_eq!(again.fell_back, saved.fell_back);
-            assert_eq!(percent(&plan, &again, Timestamp::now()), "0");
-        }
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_is_a_fall_back() {
-        let place = tempfile::tempdir().expect("a folder");
-        let path = place.path().join("state.json");
-        let whole = Saved::open(&path, &identity("1"), &plan());
-        whole.write(&path).expect("writable");
-        let text = std::fs::read_to_string(&path).expect("written");
-        for hostile in [
-            String::new(),
-            "{}".to_owned(),
-            text.chars().take(text.len() / 2).collect(),
-            text.replace("\"percent\": 0.0", "\"percent\": 101.0"),
-            text.replace("\"percent\": 0.0", "\"percent\": -1"),
-            text.replace("\"migration\": \"m\"", "\"migration\": \"other\""),
-            text.replace(SCHEMA, "parity.other/v1"),
-            " ".repeat(usize::try_from(MOST_BYTES).expect("it fits") + 1),
-        ] {
-            std::fs::write(&path, &hostile).expect("writable");
-            let opened = Saved::open(&path, &identity("1"), &plan());
-            assert_eq!(opened.percent.to_string(), "0");
-            let fell = opened.fell_back.expect("a fall back");
-            assert!(fell.reason.contains("state.json"), "{}", fell.reason);
-        }
-        std::fs::remove_file(&path).expect("it is there");
-        std::fs::create_dir(&path).expect("its name is free");
-        let opened = Saved::open(&path, &identity("1"), &plan());
-        assert!(opened.fell_back.is_some());
-        assert!(opened.write(&path).is_err());
-    }
-}
+mod tests;

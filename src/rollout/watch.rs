@@ -40,7 +40,7 @@ impl Watch {
                 bounds.max_error_excess * 100.0
             ));
         }
-        if legacy.requests < bounds.min_requests {
+        if legacy.timed() < bounds.min_requests || candidate.timed() < bounds.min_requests {
             return None;
         }
         let (slow, fast) = (candidate.quantile(QUANTILE)?, legacy.quantile(QUANTILE)?);

@@ -3,12 +3,13 @@
 //! Two calls can be partners if method, path and query are the same; the order of the parameters does not count, nor how their bytes are
 //! escaped. A correlation header says which request a call belongs to. A call is compared like an answer: its header fields and body
 //! stand for those of one. Fields that say who calls, on whose behalf and over which connection are left out, because they are not what
-//! is asked.
+//! is asked; so are those that `Connection` names, which are for the next hop alone. Trailers are compared as those of an answer.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::{self, HeaderName};
 use http::request::Parts;
 use parity_schemas::exchange::{Body, ByteHold, Capture, Origin, Request};
@@ -77,7 +78,7 @@ impl Call {
     /// `hold` has the bytes of the body; those of the head are taken here, whether or not the budget has them: a head is bounded.
     pub(crate) fn new(
         head: &Parts,
-        body: Bytes,
+        (body, trailers): (Bytes, Option<HeaderMap>),
         correlate_by: &[HeaderName],
         hold: ByteHold,
     ) -> Self {
@@ -89,7 +90,12 @@ impl Call {
         let mut asked = FieldLines::default();
         for (name, value) in headers.iter() {
             let is_any = *name == header::ACCEPT && value == "*/*";
-            if !is_any && !NOT_ASKED.contains(&name.as_str()) && !correlate_by.contains(name) {
+            let is_of_hop = is_named(&headers, name);
+            if !is_any
+                && !is_of_hop
+                && !NOT_ASKED.contains(&name.as_str())
+                && !correlate_by.contains(name)
+            {
                 asked.push(name.clone(), value.as_bytes());
             }
         }
@@ -110,7 +116,7 @@ impl Call {
                 status: 200,
                 headers: asked,
                 body,
-                trailers: None,
+                trailers: trailers.as_ref().map(FieldLines::from),
                 hidden: None,
                 head_elapsed: Duration::ZERO,
                 elapsed: Duration::ZERO,
@@ -118,6 +124,17 @@ impl Call {
             hold,
         }
     }
+}
+
+/// Whether a line of `Connection` names this field.
+fn is_named(headers: &FieldLines, name: &HeaderName) -> bool {
+    let lines = headers
+        .iter()
+        .filter(|(line, _)| **line == header::CONNECTION);
+    lines.filter_map(|(_, value)| value.as_str()).any(|value| {
+        let mut options = value.split(',').map(str::trim);
+        options.any(|option| option.eq_ignore_ascii_case(name.as_str()))
+    })
 }
 
 fn correlation(headers: &FieldLines, name: &HeaderName) -> Option<Box<str>> {
@@ -154,6 +171,8 @@ fn unescaped(text: &str) -> String {
         out.push_str(before);
         let digits = after
             .get(..2)
+            // `from_str_radix` would take a sign.
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());
         match digits {
             Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
@@ -205,6 +224,40 @@ mod tests {
         }
         assert_ne!(key("POST", "/a/b?a=1&a=0"), one);
         assert_eq!(&*key("GET", "/a%zz%"), "GET /a%zz%?");
+        assert_eq!(&*key("GET", "/%+5"), "GET /%+5?");
+        assert_ne!(key("GET", "/%+5"), key("GET", "/%05"));
+    }
+
+    #[test]
+    fn what_is_for_the_next_hop_is_not_asked_and_trailers_are() {
+        let call = |connection: &str| {
+            let mut request = http::Request::get("/a");
+            for (name, value) in [
+                ("connection", connection),
+                ("connection", "x-other"),
+                ("x-hop", "1"),
+                ("x-other", "2"),
+                ("x-kept", "3"),
+            ] {
+                request = request.header(name, value);
+            }
+            let (head, ()) = request.body(()).expect("a request").into_parts();
+            let mut trailers = HeaderMap::new();
+            trailers.insert("x-sum", header::HeaderValue::from_static("4"));
+            let body = (Bytes::new(), Some(trailers));
+            Call::new(&head, body, &[], ByteHold::default())
+        };
+        let named = call("close, X-Hop").content;
+        let has = |content: &Capture, name: &'static str| {
+            content
+                .headers
+                .get(&HeaderName::from_static(name))
+                .is_some()
+        };
+        assert!(!has(&named, "x-hop") && !has(&named, "x-other") && has(&named, "x-kept"));
+        assert!(has(&call("close").content, "x-hop"));
+        let trailers = named.trailers.expect("they are kept");
+        assert!(trailers.get(&HeaderName::from_static("x-sum")).is_some());
     }
 
     #[test]

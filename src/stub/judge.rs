@@ -316,7 +316,7 @@ fn lost(document: &StubDocument) -> u64 {
     let limit = |name: &str| document.limits.get(name).copied().unwrap_or(0);
     let not_compared: u64 = document.not_compared.values().sum();
     let pairs = equal + differing + not_compared + limit("crowded");
-    let settled = 2 * pairs + missing + extra + limit("waiting");
+    let settled = 2 * pairs + missing + extra + limit("waiting") + limit("unsettled");
     (legacy + candidate).saturating_sub(settled)
 }
 

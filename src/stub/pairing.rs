@@ -3,68 +3,21 @@
 //! A call that comes is compared with those that wait on the other side for a partner of the same method, path and query, and of the
 //! same request as far as the correlation header tells. The first that is equal is the partner. What finds none waits. When its time is
 //! over, its partner is the one of the same request although it differs, else an equal one of another request (each side may make such
-//! ids itself), else the first; with nobody there, the call is missing or extra. So several equal calls are paired in order, and no
+//! ids itself), else the first; with nobody there, the call is missing or extra. Once the two sides were seen to pass ids on, calls with
+//! different ids are of different requests, and are no partners unless they are equal. So several equal calls are paired in order, and no
 //! difference depends on who comes first.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parity_schemas::route::Route;
-use tokio::sync::{oneshot, watch};
-
-use super::answer::Answer;
 use super::call::{Call, Side};
 use super::judge::Judge;
 use super::order::Order;
+use super::waiting::{Kin, LOOKED_AT, Played, Queues, Waiting, kin, nearest};
+use parity_schemas::route::Route;
 
-/// Calls that an arriving one is compared with: each costs a comparison of bodies. Who makes more calls at once to one address should
-/// send a correlation header.
-const LOOKED_AT: usize = 16;
 /// Calls that wait in all, so that also empty ones are bounded: ten seconds of a thousand a second that have no partner.
 const MOST_WAITING: usize = 10_000;
-
-/// An answer that is not there yet, or will never be.
-pub(crate) type Coming = watch::Receiver<Option<Arc<Answer>>>;
-
-/// What a call has to do with the answer to its partner.
-pub(crate) enum Played {
-    /// Each side is answered by itself.
-    Apart,
-    /// The legacy's: this is what it gets.
-    Gives(Coming),
-    /// The candidate's: it waits for what its partner gets.
-    Wants(oneshot::Sender<Coming>),
-}
-
-struct Waiting {
-    number: u64,
-    call: Call,
-    played: Played,
-    since: Instant,
-    /// Not all that could be its partner was looked at.
-    is_crowded: bool,
-}
-
-/// Calls of legacy and candidate that wait.
-#[derive(Default)]
-struct Queues {
-    legacy: VecDeque<Waiting>,
-    candidate: VecDeque<Waiting>,
-}
-
-impl Queues {
-    fn of(&mut self, side: Side) -> &mut VecDeque<Waiting> {
-        match side {
-            Side::Legacy => &mut self.legacy,
-            Side::Candidate => &mut self.candidate,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.legacy.is_empty() && self.candidate.is_empty()
-    }
-}
 
 /// All calls that wait for their partners, and what was found of the others.
 pub(crate) struct Book {
@@ -74,6 +27,8 @@ pub(crate) struct Book {
     order: Option<Order>,
     wait: Duration,
     next: u64,
+    /// Whether both sides have sent one id: then they pass on those of their clients.
+    ids_are_shared: bool,
     /// Only calls whose partners wait already still count.
     is_closing: bool,
 }
@@ -88,6 +43,7 @@ impl Book {
             order: in_order.then(|| Order::new(wait)),
             wait,
             next: 0,
+            ids_are_shared: false,
             is_closing: false,
         }
     }
@@ -166,6 +122,7 @@ impl Book {
                 &waiting.call,
                 &queues.legacy,
                 &near,
+                self.ids_are_shared,
             )
         });
         let Some(partner) = partner.and_then(|partner| queues.legacy.remove(partner)) else {
@@ -184,14 +141,27 @@ impl Book {
         self.is_closing = true;
     }
 
+    /// Whether new calls do not count any more.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
     /// Whether nothing waits.
     pub(crate) fn is_settled(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Settles all that still waits, and gives what was found.
-    pub(crate) fn finish(&mut self) -> &mut Judge {
-        self.settle_where(|_| true, Instant::now());
+    /// Settles all that still waits, and gives what was found. What did not wait its time proves nothing: its partner may have come.
+    pub(crate) fn finish(&mut self, had_its_time: bool) -> &mut Judge {
+        if had_its_time {
+            self.settle_where(|_| true, Instant::now());
+        } else {
+            let waiting = std::mem::take(&mut self.waiting);
+            self.queues.clear();
+            for _ in 0..waiting {
+                self.judge.lose("unsettled");
+            }
+        }
         &mut self.judge
     }
 
@@ -263,12 +233,20 @@ impl Book {
                 *kin == Kin::Same || waited >= half || is_over(partner.since)
             })
         });
-        let place = partner_of(&mut self.judge, side, &waiting.call, other, &near)?;
+        let place = partner_of(
+            &mut self.judge,
+            side,
+            &waiting.call,
+            other,
+            &near,
+            self.ids_are_shared,
+        )?;
         other.remove(place)
     }
 
     fn pair(&mut self, side: Side, one: Waiting, other: Waiting, is_equal: bool) {
         let is_of_one = kin(&one.call, &other.call) == Kin::Same;
+        self.ids_are_shared |= is_of_one;
         // Of one request all were looked at, unless it makes that many calls itself.
         let is_crowded = !is_of_one && (one.is_crowded || other.is_crowded);
         let (legacy, candidate) = match side {
@@ -312,42 +290,6 @@ impl Book {
     }
 }
 
-/// What the correlation headers of two calls say.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kin {
-    /// They are of one request.
-    Same,
-    /// One of them does not say.
-    Unknown,
-    /// They are of different requests.
-    Other,
-}
-
-fn kin(one: &Call, other: &Call) -> Kin {
-    match (&one.correlation, &other.correlation) {
-        (Some(one), Some(other)) if one == other => Kin::Same,
-        (Some(_), Some(_)) => Kin::Other,
-        _ => Kin::Unknown,
-    }
-}
-
-/// Where possible partners stand, those of the same request first.
-fn nearest(
-    queue: &VecDeque<Waiting>,
-    call: &Call,
-    may_be: impl Fn(Kin) -> bool,
-) -> Vec<(usize, Kin)> {
-    let all = || {
-        queue
-            .iter()
-            .enumerate()
-            .map(|(place, waiting)| (place, kin(&waiting.call, call)))
-    };
-    let same = all().filter(|(_, kin)| *kin == Kin::Same);
-    let others = all().filter(|(_, kin)| *kin != Kin::Same && may_be(*kin));
-    same.chain(others).take(LOOKED_AT).collect()
-}
-
 /// The first of these that is equal.
 fn equal_of(
     judge: &mut Judge,
@@ -373,13 +315,18 @@ fn partner_of(
     call: &Call,
     queue: &VecDeque<Waiting>,
     near: &[(usize, Kin)],
+    ids_are_shared: bool,
 ) -> Option<usize> {
     let first = near.first()?;
     if first.1 == Kin::Same {
         return Some(first.0);
     }
     let route = judge.route(&call.request);
-    equal_of(judge, &route, side, call, queue, near).or(Some(first.0))
+    equal_of(judge, &route, side, call, queue, near).or_else(|| {
+        let mut near = near.iter();
+        near.find(|(_, kin)| *kin != Kin::Other || !ids_are_shared)
+            .map(|(place, _)| *place)
+    })
 }
 
 fn in_order<'c>(side: Side, one: &'c Call, other: &'c Call) -> (&'c Call, &'c Call) {

@@ -1,6 +1,7 @@
 //! The rollout by degrees: the candidate serves a share of the clients, which grows by a person, the API or a schedule, and goes
 //! back to nothing when it should. All over real sockets, with candidates that misbehave.
 
+mod begins;
 mod broken;
 mod falls;
 mod grows;

@@ -30,8 +30,11 @@ pub(super) async fn change(
     let who = name(&site.visitor);
     if to == BACK {
         let before = rollout.document().percent;
-        rollout.back(&who);
         let asked = Asked::by(&site.visitor, &site, AuditAction::RolloutBack, "");
+        let falling = Arc::clone(&rollout);
+        // Off the runtime: it ends on the disk, which others who ask must not wait for.
+        let fallen = tokio::task::spawn_blocking(move || falling.back(&who));
+        fallen.await.map_err(|_| panicked())?;
         let detail = format!("{before} % → 0 %");
         asked.written(AuditOutcome::Done, detail).await;
         return Ok(answer::document(&rollout.document()));
@@ -52,10 +55,12 @@ pub(super) async fn change(
     match done.await {
         Ok(Ok(())) => Ok(answer::document(&rollout.document())),
         Ok(Err(why)) => Err(ErrorAnswer::conflict(why)),
-        Err(_) => Err(ErrorAnswer::broken(
-            "changing the rollout ended by a panic; the log has it".to_owned(),
-        )),
+        Err(_) => Err(panicked()),
     }
+}
+
+fn panicked() -> ErrorAnswer {
+    ErrorAnswer::broken("changing the rollout ended by a panic; the log has it".to_owned())
 }
 
 fn of(site: &Site) -> Result<Arc<dyn RolloutAdmin>, ErrorAnswer> {

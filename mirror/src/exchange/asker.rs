@@ -325,11 +325,17 @@ impl Attempt {
         if !asker.serving.is_by_candidate() {
             return;
         }
+        if self.side == Side::Legacy {
+            let is_ours = matches!(outcome, Err(Unanswered::Ours(_)));
+            if self.capturing.is_some() || !is_ours {
+                asker.serving.legacy_answers(self.capturing.is_some());
+            }
+        }
         match (outcome, &self.capturing) {
-            (Ok(()), Some((capturing, ended))) if capturing.keeps_body() => {
+            (Ok(()), Some((capturing, ended))) => {
                 let elapsed = ended.saturating_duration_since(capturing.sent());
-                let status = capturing.status();
-                asker.serving.answered(self.side, status, elapsed);
+                let timed = capturing.keeps_body().then_some(elapsed);
+                asker.serving.answered(self.side, capturing.status(), timed);
             }
             (Err(Unanswered::ServiceFault(_)), _) => asker.serving.failed(self.side),
             _ => {}

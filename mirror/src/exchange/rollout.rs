@@ -97,6 +97,8 @@ pub(crate) struct RolloutState {
     in_a_row: AtomicU32,
     repaired: AtomicU64,
     served: BySide<Served>,
+    /// Whether the legacy gave no answer to the last request, of a client or of a shadow.
+    legacy_down: AtomicBool,
 }
 
 /// What was seen of one service.
@@ -113,6 +115,7 @@ impl RolloutState {
             is_down: AtomicBool::new(false),
             in_a_row: AtomicU32::new(0),
             repaired: AtomicU64::new(0),
+            legacy_down: AtomicBool::new(false),
             served: BySide::new(|_| Served {
                 answered: AtomicU64::new(0),
                 errors: AtomicU64::new(0),
@@ -150,14 +153,32 @@ impl RolloutState {
         self.is_down.swap(false, Ordering::Acquire)
     }
 
-    /// A service answered a request whole, in this time.
-    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Duration) {
+    /// A service answered a request whole, in this time; `None` for an answer whose length says nothing of the service: a stream, or one
+    /// that is too large to be compared. Of a shadow nobody waits for its end, so it must not be timed for clients either.
+    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Option<Duration>) {
         let served = &self.served[side];
         served.answered.fetch_add(1, Ordering::Relaxed);
         if status >= 500 {
             served.errors.fetch_add(1, Ordering::Relaxed);
         }
-        served.classes[class(elapsed)].fetch_add(1, Ordering::Relaxed);
+        if let Some(elapsed) = elapsed {
+            served.classes[class(elapsed)].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Records whether the legacy answered the last request; returns whether that has changed.
+    pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
+        // Read first: a store on every answer would bounce the cache line between cores.
+        let changed = self.legacy_down.load(Ordering::Relaxed) == answers;
+        if changed {
+            self.legacy_down.store(!answers, Ordering::Relaxed);
+        }
+        changed
+    }
+
+    /// Whether the legacy answered the last request.
+    pub(crate) fn legacy_reachable(&self) -> bool {
+        !self.legacy_down.load(Ordering::Relaxed)
     }
 
     /// A service did not answer a request, or not whole.
@@ -245,6 +266,11 @@ impl ServedCounts {
         }
     }
 
+    /// Those of which a time is known.
+    pub fn timed(&self) -> u64 {
+        self.classes.iter().sum()
+    }
+
     /// The share of errors, 0 to 1; 0 without requests.
     pub fn error_rate(&self) -> f64 {
         self.errors as f64 / self.requests.max(1) as f64
@@ -252,7 +278,7 @@ impl ServedCounts {
 
     /// The time within which this share of the whole answers came, rounded up by a quarter at the most; `None` without any.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
-        let all: u64 = self.classes.iter().sum();
+        let all = self.timed();
         let wanted = ((all as f64 * share).ceil() as u64).clamp(1, all.max(1));
         let mut seen = 0;
         let index = self.classes.iter().position(|count| {

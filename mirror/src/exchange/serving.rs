@@ -40,10 +40,20 @@ impl Serving {
         self.side != Some(side)
     }
 
-    /// During a rollout: a service answered whole.
-    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Duration) {
+    /// During a rollout: a service answered whole, in this time if it says something of the service.
+    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Option<Duration>) {
         if let Some(rollout) = &self.rollout {
             rollout.answered(side, status, elapsed);
+        }
+    }
+
+    /// During a rollout: the legacy answered as the shadow of the candidate, or did not.
+    pub(super) fn legacy_answers(&self, answers: bool) {
+        let changed = |rollout: &Arc<RolloutState>| rollout.legacy_answers(answers);
+        if self.rollout.as_ref().is_some_and(changed) && !answers {
+            tracing::warn!(
+                "the legacy does not answer the shadows of the rollout; a fall back would go to it"
+            );
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Passed {
     pub(crate) busy: Busy,
     /// Whether it counts in a rollout.
     pub(crate) counts: bool,
+    /// Whether it is a stream.
+    pub(crate) is_stream: bool,
 }
 
 /// Forwards an answer whose head has arrived.
@@ -57,6 +59,7 @@ pub(crate) fn relay(
         keeps_length,
         busy,
         counts,
+        is_stream,
     } = passed;
     // An HTTP/2 service may end an answer without a body with an empty frame after the head, which hyper does not wait
     // for.
@@ -69,6 +72,7 @@ pub(crate) fn relay(
         sent,
         head_at,
         counts,
+        is_stream,
     };
     let mut relay = Relay::new(asker, incoming, driven, (capturing, tape), answered);
     let content = if bodiless {

@@ -21,7 +21,6 @@ pub(crate) struct ProcessState {
     without_place: AtomicUsize,
     /// Slots for HTTP/2 requests, over all client connections.
     streams: Arc<Semaphore>,
-    legacy_down: AtomicBool,
     /// Whether the workers have ended.
     ended: AtomicBool,
     /// Whether the thread that sends requests again has ended.
@@ -42,7 +41,6 @@ impl ProcessState {
             streams: Arc::new(Semaphore::new(
                 others.streams.clamp(1, Semaphore::MAX_PERMITS),
             )),
-            legacy_down: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             rechecks_ended: AtomicBool::new(false),
         }
@@ -83,17 +81,12 @@ impl ProcessState {
 
     /// Records whether the legacy answered the last request; returns whether that has changed.
     pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
-        // Read first: a store on every answer would bounce the cache line between cores.
-        let changed = self.legacy_down.load(Ordering::Relaxed) == answers;
-        if changed {
-            self.legacy_down.store(!answers, Ordering::Relaxed);
-        }
-        changed
+        self.exchange.rollout().legacy_answers(answers)
     }
 
     /// Whether the legacy answered the last request.
     pub(crate) fn legacy_reachable(&self) -> bool {
-        !self.legacy_down.load(Ordering::Relaxed)
+        self.exchange.rollout().legacy_reachable()
     }
 
     /// Whether the candidate gets requests: the breaker is closed.

@@ -109,6 +109,8 @@ pub(crate) struct Answered {
     pub(crate) head_at: Instant,
     /// Whether it counts in a rollout.
     pub(crate) counts: bool,
+    /// Whether it is a stream.
+    pub(crate) is_stream: bool,
 }
 
 /// The rest of an answer after its head.
@@ -121,7 +123,12 @@ pub(crate) struct Relay {
     /// The client's ticket, until the answer is over; and the status that the client got.
     client_ticket: Option<ClientTicket>,
     status: u16,
+    /// Whether it counts in a rollout, and whether how long it took says something of the service: a stream, and what is too large to be
+    /// compared, lasts as long as it is.
     counts: bool,
+    is_timed: bool,
+    /// Bytes so far, counted for that.
+    length: u64,
     sent: Instant,
     /// Since when the client has not been ready for more; `None` while waiting for the service.
     client_since: Option<Instant>,
@@ -145,8 +152,11 @@ impl Relay {
             sent,
             head_at,
             counts,
+            is_stream,
         } = answered;
         Self {
+            is_timed: !is_stream,
+            length: 0,
             incoming,
             driven,
             capturing,
@@ -183,6 +193,7 @@ impl Relay {
         match ready!(self.poll_incoming(cx)) {
             Some(Ok(mut frame)) => {
                 if let Some(chunk) = frame.data_ref() {
+                    self.length += chunk.len() as u64;
                     capture(&mut self.capturing, chunk);
                     if let Some(tape) = &self.tape
                         && !tape.answer_data(chunk)
@@ -266,7 +277,11 @@ impl Relay {
         let meters = self.asker.terms().meters();
         meters.answered(Purpose::Traffic, side, elapsed);
         if self.counts {
-            self.asker.serving().answered(side, self.status, elapsed);
+            let most = self.asker.terms().limits().body as u64;
+            let is_timed = self.is_timed && self.length <= most;
+            self.asker
+                .serving()
+                .answered(side, self.status, is_timed.then_some(elapsed));
         }
         if let Some(capturing) = self.capturing.take() {
             capturing.complete(elapsed);

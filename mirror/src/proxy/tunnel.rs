@@ -68,6 +68,7 @@ pub(crate) async fn open(
             keeps_length: head.method != Method::HEAD,
             busy,
             counts: false,
+            is_stream: false,
         };
         return relay(asker, response, passed);
     }

@@ -139,6 +139,11 @@ impl Upload {
         Poll::Ready(polled.map(|frame| frame.map_err(BodyError::Client)))
     }
 
+    /// Whether a task waits for the client's next bytes.
+    pub(crate) fn waits_for_client(&self) -> bool {
+        self.waits_since.get().is_some()
+    }
+
     /// Records that a task waits for the client's next bytes.
     fn waits(&self, waker: Waker) {
         *self.waiting.borrow_mut() = Some(waker);

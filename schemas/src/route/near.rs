@@ -93,7 +93,7 @@ fn matches(wanted: &[Segment], path: &[String]) -> bool {
     actual.next().is_none()
 }
 
-fn folded_rule(segments: &[Segment]) -> Vec<Segment> {
+pub(super) fn folded_rule(segments: &[Segment]) -> Vec<Segment> {
     let mut out = Vec::new();
     for segment in segments {
         match segment {
@@ -109,7 +109,7 @@ fn folded_rule(segments: &[Segment]) -> Vec<Segment> {
 
 /// The steps of a path: decoded, in lower case, without parameters, dots and blanks at the end, and without those that lead
 /// nowhere.
-fn folded(path: &str) -> Vec<String> {
+pub(super) fn folded(path: &str) -> Vec<String> {
     let mut plain = path.to_owned();
     for _ in 0..MAX_ENCODINGS {
         if !plain.contains('%') {

@@ -151,6 +151,11 @@ fn what_has_a_body_or_an_effect_or_becomes_another_protocol_is_the_legacys() {
     for (method, path, body) in [
         ("GET", "/items/1", &b"a"[..]),
         ("GET", "/effects/1", b""),
+        ("HEAD", "/effects/1", b""),
+        ("GET", "//effects/1", b""),
+        ("GET", "/./effects/1", b""),
+        ("GET", "/%65ffects/1", b""),
+        ("GET", "/Effects/1", b""),
         ("POST", "/quotes", b"a"),
         ("POST", "/items", b""),
         ("DELETE", "/items/1", b""),
@@ -159,8 +164,8 @@ fn what_has_a_body_or_an_effect_or_becomes_another_protocol_is_the_legacys() {
     }
     let upgrade = [("connection", "upgrade"), ("upgrade", "websocket")];
     assert_eq!(ask("GET", "/socket", &upgrade, b""), "legacy");
-    let report = mirror.settled(9);
-    assert_eq!(report.settled(), 9);
+    let report = mirror.settled(14);
+    assert_eq!(report.settled(), 14);
 }
 
 #[test]

@@ -151,3 +151,42 @@ fn a_write_of_which_the_candidate_got_nothing_is_the_legacys_and_once() {
         assert_eq!(rollout(&mirror)["repaired"], 2);
     }
 }
+
+#[test]
+fn a_candidate_that_does_not_read_what_is_sent_is_late() {
+    let place = under_way(100.0, UNSAFE);
+    let legacy = named("legacy");
+    // It takes the head, and nothing of the body until the test is over.
+    let (over, waits) = std::sync::mpsc::channel::<()>();
+    let waits = std::sync::Mutex::new(waits);
+    let candidate = Service::raw(move |stream, _| {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && std::io::Read::read_exact(stream, &mut byte).is_ok() {
+            head.push(byte[0]);
+        }
+        let _over = waits.lock().expect("no panic while held").recv();
+    });
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let stream = std::net::TcpStream::connect(mirror.address).expect("it listens");
+    let mut sending = stream.try_clone().expect("a socket can be cloned");
+    let body = vec![b'x'; 32 << 20];
+    let writer = std::thread::spawn(move || {
+        let head = format!(
+            "POST /quotes HTTP/1.1\r\nhost: a\r\nx-user: a\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        // It is cut when the answer is there.
+        let _cut = sending
+            .write_all(head.as_bytes())
+            .and_then(|()| sending.write_all(&body));
+    });
+    let mut line = String::new();
+    BufReader::new(stream)
+        .read_line(&mut line)
+        .expect("an answer");
+    assert!(line.starts_with("HTTP/1.1 504"), "{line}");
+    writer.join().expect("no panic");
+    assert_eq!(legacy.seen(), 0, "a write is not sent twice");
+    drop(over);
+}

@@ -51,14 +51,59 @@ fn peers_that_hang_or_break_off_hold_neither_others_nor_the_end() {
     }
     stub.both(&[], ["{}", "{}"]);
     let (ended, document) = stub.stop();
-    // What hangs at the end is no call; what broke off may have been one.
+    // What hangs at the end or broke off may have been a call; who said nothing made none.
     assert_eq!(counts(&document), [1, 1, 1, 0, 0, 0], "{}", ended.stdout);
-    assert!(
-        document.limits.keys().all(|limit| limit == "broken_off"),
+    assert_eq!(
+        (document.limits.len(), document.limits["broken_off"]),
+        (1, 8),
         "{}",
         ended.stdout
     );
+    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
     drop(kept);
+}
+
+#[test]
+fn each_thing_that_may_have_been_a_call_makes_it_undecided() {
+    for (bytes, limit) in [
+        (
+            b"GET /users/1 HTTP/1.1\r\nhost: a\r\n".as_slice(),
+            "broken_off",
+        ),
+        (
+            b"POST /totals HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{",
+            "broken_off",
+        ),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "http2"),
+    ] {
+        let place = Place::new();
+        let stub = Stub::canned(&place, &[]);
+        stub.both(&[], ["{}", "{}"]);
+        let kept = open(stub.legacy, bytes);
+        // What is sent behind it has come, so that has, too.
+        stub.both(&[], ["{}", "{}"]);
+        let (ended, document) = stub.stop();
+        assert_eq!(counts(&document), [2, 2, 2, 0, 0, 0], "{}", ended.stdout);
+        assert_eq!(document.limits.get(limit), Some(&1), "{}", ended.stdout);
+        assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
+        drop(kept);
+    }
+}
+
+#[test]
+fn who_waits_for_a_place_until_the_end_is_counted() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    stub.both(&[], ["{}", "{}"]);
+    let connected = (0..1_200).map_while(|_| {
+        TcpStream::connect_timeout(&stub.legacy, std::time::Duration::from_secs(3)).ok()
+    });
+    let held: Vec<TcpStream> = connected.collect();
+    assert!(held.len() > 1_030, "{}", held.len());
+    let (ended, document) = stub.stop();
+    assert!(document.limits["no_place"] > 0, "{}", ended.stdout);
+    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
+    drop(held);
 }
 
 #[test]
@@ -147,15 +192,15 @@ fn more_connections_than_places_wait_and_the_end_comes() {
 #[test]
 fn calls_without_partners_are_bounded() {
     let place = Place::new();
-    let stub = Stub::canned(&place, &["--correlate-by", "x-none"]);
+    let stub = Stub::canned(&place, &["--correlate-by", "x-none", "--wait", "60s"]);
     let mut connection = client::Connection::open(stub.legacy);
     for _ in 0..10_200 {
         connection.send("GET", "/users/1", &[], b"");
         assert_eq!(connection.answer("GET").expect("an answer").status, 200);
     }
-    let (ended, document) = stub.stop();
+    let (ended, document) = stub.cut();
     assert_eq!(
-        (document.counts.missing, document.limits["waiting"]),
+        (document.limits["unsettled"], document.limits["waiting"]),
         (10_000, 200),
         "{}",
         ended.stdout.len()

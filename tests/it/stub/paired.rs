@@ -220,3 +220,29 @@ fn a_header_tells_partners_among_any_number_of_calls() {
     assert_eq!(counts(&document), [40, 40, 39, 1, 0, 0], "{}", ended.stdout);
     assert_eq!(document.calls[0].findings[0].legacy.as_deref(), Some("7"));
 }
+
+#[test]
+fn a_second_signal_proves_nothing_of_what_still_waits() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &["--wait", "60s"]);
+    stub.both(&[], ["{}", "{}"]);
+    Stub::totals(stub.legacy, &[], "{\"total\":1}");
+    Stub::totals(stub.candidate, &[], "{\"total\":2}");
+    let (ended, document) = stub.cut();
+    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
+    assert_eq!(counts(&document), [2, 2, 1, 0, 0, 0], "{}", ended.stdout);
+    assert_eq!(document.limits["unsettled"], 2, "{}", ended.stdout);
+}
+
+#[test]
+fn calls_of_different_requests_are_not_called_a_difference_where_ids_are_passed_on() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    // Both sides pass on the id of this request.
+    stub.both(&[("x-request-id", "shared")], ["{}", "{}"]);
+    Stub::totals(stub.legacy, &[("x-request-id", "a")], "{\"total\":1}");
+    Stub::totals(stub.candidate, &[("x-request-id", "b")], "{\"total\":2}");
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [2, 2, 1, 0, 1, 1], "{}", ended.stdout);
+    assert_eq!(document.outcome, StubOutcome::Fail, "{}", ended.stdout);
+}

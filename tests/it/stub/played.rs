@@ -91,7 +91,7 @@ fn a_call_that_differs_gets_the_answer_of_its_partner_and_one_without_gets_none(
             "--answer-wait",
             "300ms",
             "--wait",
-            "20s",
+            "4s",
         ],
     );
     let real = client::send(stub.legacy, "POST", "/a", &[JSON], b"{\"n\":1}");
@@ -155,4 +155,21 @@ fn an_answer_that_never_ends_or_never_comes_costs_its_time_and_no_more() {
         let (ended, document) = stub.stop();
         assert_eq!(counts(&document), [1, 1, 1, 0, 0, 0], "{}", ended.stdout);
     }
+}
+
+#[test]
+fn a_candidate_gets_no_answer_to_a_call_of_another_request() {
+    let place = Place::new();
+    let service = counter();
+    let more = ["--upstream", &service.url(), "--answer-wait", "300ms"];
+    let stub = Stub::start(&place, &more);
+    let send = |address, id: &str, body: &[u8]| {
+        client::send(address, "POST", "/a", &[JSON, ("x-request-id", id)], body)
+    };
+    assert_eq!(send(stub.legacy, "shared", b"{}").status, 201);
+    assert_eq!(send(stub.candidate, "shared", b"{}").status, 201);
+    assert_eq!(send(stub.legacy, "a", b"{\"n\":1}").status, 201);
+    assert_eq!(send(stub.candidate, "b", b"{\"n\":2}").status, 504);
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [2, 2, 1, 0, 1, 1], "{}", ended.stdout);
 }

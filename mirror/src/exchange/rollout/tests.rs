@@ -148,12 +148,37 @@ fn a_quantile_is_a_quarter_too_high_at_the_most() {
     let state = RolloutState::new();
     assert_eq!(state.seen().legacy.quantile(0.95), None);
     for millis in 1..=100 {
-        state.answered(Side::Legacy, 200, Duration::from_millis(millis));
+        state.answered(Side::Legacy, 200, Some(Duration::from_millis(millis)));
     }
-    state.answered(Side::Legacy, 503, Duration::from_millis(1));
+    state.answered(Side::Legacy, 503, Some(Duration::from_millis(1)));
     state.failed(Side::Legacy);
     let seen = state.seen().legacy;
     assert_eq!((seen.requests, seen.errors), (102, 2));
     let p95 = seen.quantile(0.95).expect("answers").as_millis();
     assert!((94..=120).contains(&p95), "{p95}");
+}
+
+#[test]
+fn a_stream_is_an_answer_and_has_no_time() {
+    let state = RolloutState::new();
+    let millis = Duration::from_millis;
+    for side in Side::ALL {
+        state.answered(side, 200, Some(millis(10)));
+        state.answered(side, 503, None);
+    }
+    let seen = state.seen();
+    for counts in [&seen.legacy, &seen.candidate] {
+        assert_eq!((counts.requests, counts.errors, counts.timed()), (2, 1, 1));
+        assert!(counts.quantile(1.0).is_some_and(|time| time < millis(13)));
+    }
+}
+
+#[test]
+fn the_legacy_is_reachable_by_its_last_answer_whoever_asked() {
+    let state = RolloutState::new();
+    assert!(state.legacy_reachable());
+    assert!(!state.legacy_answers(true));
+    assert!(state.legacy_answers(false) && !state.legacy_reachable());
+    assert!(!state.legacy_answers(false));
+    assert!(state.legacy_answers(true) && state.legacy_reachable());
 }

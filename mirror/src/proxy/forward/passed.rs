@@ -54,9 +54,9 @@ pub(super) fn answer(
     let keeps_length = !is_head && version != Version::HTTP_2;
     // A recording has the legacy's answers.
     let tape = tape.filter(|_| asker.serving().side() == Side::Legacy);
+    let is_stream = headers::is_stream(response.headers()) && !response.body().is_end_stream();
     let tape = tape.filter(|tape| {
         let (status, headers) = (response.status().as_u16(), response.headers());
-        let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
         let announced = response.body().size_hint().lower();
         tape.answer(
             status,
@@ -69,7 +69,6 @@ pub(super) fn answer(
         Subject::Alone(_) => None,
         Subject::Shadowed(ask) => {
             let (status, headers) = (response.status().as_u16(), response.headers());
-            let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
             let announced = response.body().size_hint().lower();
             let mut capturing = Capturing::new(ask, status, headers, at, head_at);
             if capturing.foresee(is_stream, announced).is_some() {
@@ -111,6 +110,7 @@ pub(super) fn answer(
         keeps_length,
         busy,
         counts,
+        is_stream,
     };
     let answer = relay(asker, response, passed);
     if ends_here {

@@ -97,12 +97,97 @@ async fn ask(
     }
 }
 
-/// Ends when the head of an answer is late. As long as the client sends, nobody else is late.
+/// Into so many parts the time for a head is cut while a body is sent: by so much it may be longer.
+const PARTS: u32 = 8;
+
+/// How far a client's body is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Progress {
+    state: UploadState,
+    bytes: u64,
+}
+
+/// Ends when the head of an answer is late: after this time in which only the candidate could do something. That the client has nothing more to
+/// send yet, or has not been asked to send, is no fault of the candidate; that it does not read what the client sends is.
 async fn late(timeout: Duration, upload: Option<&Rc<Upload>>) {
+    let Some(upload) = upload else {
+        return tokio::time::sleep(timeout).await;
+    };
+    let look = || {
+        let progress = Progress {
+            state: upload.state(),
+            bytes: upload.bytes(),
+        };
+        let is_running = progress.state == UploadState::Running;
+        let by_client = is_running && (upload.waits_for_client() || upload.is_held());
+        (progress, by_client)
+    };
+    let pause = timeout / PARTS;
+    let mut patience = Patience::at(look().0);
     loop {
-        tokio::time::sleep(timeout).await;
-        if upload.is_none_or(|upload| upload.state() != UploadState::Running) {
+        tokio::time::sleep(pause).await;
+        let (now, by_client) = look();
+        if patience.is_over(now, by_client) {
             return;
         }
+    }
+}
+
+/// What is left of the time for a head.
+struct Patience {
+    before: Progress,
+    parts: u32,
+}
+
+impl Patience {
+    fn at(before: Progress) -> Self {
+        Self {
+            before,
+            parts: PARTS,
+        }
+    }
+
+    /// One part more has passed. `now` is how far the body is, and `by_client` whether the client is waited for.
+    fn is_over(&mut self, now: Progress, by_client: bool) -> bool {
+        if now == self.before && !by_client {
+            self.parts = self.parts.saturating_sub(1);
+        } else {
+            self.parts = PARTS;
+        }
+        self.before = now;
+        self.parts == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many looks it is late, if `seen` says what each of them sees; `None` if it is not within a hundred.
+    fn looks(seen: impl Fn(u32) -> (UploadState, u64, bool)) -> Option<u32> {
+        let look = |at| {
+            let (state, bytes, by_client) = seen(at);
+            (Progress { state, bytes }, by_client)
+        };
+        let mut patience = Patience::at(look(0).0);
+        (1..=100).find(|at| {
+            let (now, by_client) = look(*at);
+            patience.is_over(now, by_client)
+        })
+    }
+
+    #[test]
+    fn a_candidate_that_reads_nothing_is_late_and_one_whose_client_sends_slowly_is_not() {
+        use UploadState::{Complete, Running};
+        assert_eq!(looks(|_| (Complete, 9, false)), Some(PARTS));
+        assert_eq!(looks(|_| (Running, 9, false)), Some(PARTS), "it would hang");
+        assert_eq!(looks(|_| (Running, 9, true)), None);
+        assert_eq!(looks(|at| (Running, u64::from(at), false)), None);
+        // The time counts from the end of the body, not from a moment before it.
+        let ends_late = looks(|at| {
+            let state = if at < 7 { Running } else { Complete };
+            (state, u64::from(at.min(7)), at < 7)
+        });
+        assert_eq!(ends_late, Some(7 + PARTS));
     }
 }

@@ -1,0 +1,93 @@
+//! What a person sees of the rollout, and does to it, by the admin port.
+
+use parity_dashboards::server::RolloutAdmin;
+use parity_schemas::rollout::{ROLLOUT_SCHEMA, RolloutChange, RolloutDocument, RolloutSide};
+use parity_schemas::time::Timestamp;
+
+use super::deciding::Judged;
+use super::state::{blocked, next, target};
+use super::{Controller, watch};
+
+impl RolloutAdmin for Controller {
+    fn document(&self) -> RolloutDocument {
+        let seen = self.mirror.rollout_seen();
+        let inner = self.lock();
+        let now = Timestamp::now();
+        let wanted = target(&self.settings.plan, &inner.saved, now);
+        let is_below = wanted > inner.saved.percent;
+        let waits = || {
+            let waits = inner.waits.clone();
+            waits.unwrap_or_else(|| "the gate has not been asked yet".to_owned())
+        };
+        let [legacy, candidate] = inner.watch.lately(&seen).map(|counts| RolloutSide {
+            requests: counts.requests,
+            errors: counts.errors,
+            p95_us: counts
+                .quantile(watch::QUANTILE)
+                .map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX)),
+        });
+        RolloutDocument {
+            schema: ROLLOUT_SCHEMA.to_owned(),
+            percent: inner.saved.percent,
+            target: wanted,
+            waits: is_below.then(waits),
+            next: next(&self.settings.plan, &inner.saved, now),
+            fell_back: inner.saved.fell_back.clone(),
+            blocked: blocked(&self.settings.plan, &inner.saved, now),
+            set: inner.saved.set.clone(),
+            gate: inner.gate.clone(),
+            state_error: inner.unsaved.clone(),
+            window_seconds: self.settings.bounds.window.as_secs_f64(),
+            legacy,
+            candidate,
+            repaired: seen.repaired,
+        }
+    }
+
+    fn set(&self, percent: f64, who: &str) -> Result<(), String> {
+        let (before, is_up) = {
+            let inner = self.lock();
+            (inner.saved.clone(), percent > inner.saved.percent)
+        };
+        let judged = is_up.then(|| self.deciding.judge());
+        let mut inner = self.lock();
+        if let Some((judged, of)) = judged {
+            inner.gate = Some(judged.told(Timestamp::now()));
+            if inner.saved != before || !inner.saved.is_judged_by(&of) {
+                return Err("the rollout was changed while the gate decided; look at its status and ask again".to_owned());
+            }
+            match judged {
+                Judged::Pass => {}
+                Judged::Undecided(why) => return Err(why),
+                Judged::Fail(why) => return Err(format!("the gate fails: {why}")),
+            }
+        } else if percent > inner.saved.percent {
+            return Err(
+                "the rollout fell back meanwhile; look at its status and ask again".to_owned(),
+            );
+        }
+        let set = RolloutChange {
+            percent,
+            at: Timestamp::now(),
+            who: who.to_owned(),
+        };
+        if is_up {
+            return self.rise(&mut inner, percent, Some(set));
+        }
+        self.mirror.set_rollout(percent);
+        inner.saved.percent = percent;
+        inner.saved.set = Some(set);
+        inner.saved.fell_back = None;
+        inner.waits = None;
+        self.save(&mut inner);
+        Ok(())
+    }
+
+    fn back(&self, who: &str) {
+        let _line_of_the_caller = self.fall(
+            &mut self.lock(),
+            who,
+            "somebody took the clients back".to_owned(),
+        );
+    }
+}

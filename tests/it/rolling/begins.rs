@@ -1,0 +1,127 @@
+//! What a rollout begins with: nothing of what was reached with another address, other rules or by another process, and what keeps it at 0 % is said.
+
+use serde_json::Value;
+
+use super::{becomes, get_as, named, post, rollout, settings, under_way, who};
+use crate::support::process::Place;
+use crate::support::service::{Service, nobody};
+use crate::support::wait_for;
+
+const RULE: &str =
+    "[[rule]]\nid = \"stamp\"\npath = \"/stamp\"\naction = \"ignore\"\nreason = \"set on read\"\n";
+
+#[test]
+fn another_address_of_the_candidate_and_other_rules_begin_at_nothing() {
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let place = under_way(100.0, "gate_interval = \"1h\"");
+    let lines = settings("candidate_percent = 100", "");
+    let lines = lines.replace("gate_interval = \"100ms\"", "gate_interval = \"1h\"");
+    place.write("parity.toml", &lines);
+    // What is known of it now is kept.
+    for _ in 0..2 {
+        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        assert_eq!(rollout(&mirror)["percent"], 100.0);
+        assert_eq!(mirror.stop().0, 0);
+    }
+    let kept = std::fs::read_to_string(place.path().join("parity-rollout.json"));
+    let kept = kept.expect("it is written");
+    let other = named("other");
+    let mirror = place.mirror(&legacy.url(), &other.url(), &[]);
+    assert_eq!(rollout(&mirror)["percent"], 0.0);
+    assert!(
+        mirror.log().contains("another address of the candidate"),
+        "{}",
+        mirror.log()
+    );
+    assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "legacy");
+    assert_eq!(mirror.stop().0, 0);
+    // By a reload, while it serves.
+    place.write("parity-rollout.json", kept);
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "candidate");
+    place.write("parity.toml", lines + RULE);
+    mirror.signal("HUP");
+    becomes(&mirror, "other rules", |now| now["percent"] == 0.0);
+    assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "legacy");
+    assert!(mirror.log().contains("other rules"), "{}", mirror.log());
+}
+
+#[test]
+fn two_processes_cannot_have_one_file() {
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let place = under_way(100.0, "");
+    let first = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(rollout(&first)["percent"], 100.0);
+    let other = Place::new();
+    let file = place.path().join("parity-rollout.json");
+    let file = format!("state_file = \"{}\"", file.display());
+    other.write("parity.toml", settings("candidate_percent = 100", &file));
+    let second = other.mirror(&legacy.url(), &candidate.url(), &[]);
+    let now = rollout(&second);
+    assert_eq!(now["percent"], 0.0);
+    let told = now["state_error"].as_str().unwrap_or_default();
+    assert!(told.contains("a rollout.state_file of its own"), "{now}");
+    assert_eq!(first.stop().0, 0);
+    becomes(&second, "the file is free", |now| {
+        now["state_error"].is_null()
+    });
+}
+
+#[test]
+fn a_fall_back_that_keeps_a_rollout_back_is_told_with_what_lifts_it() {
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let place = Place::new();
+    place.write("parity.toml", settings("candidate_percent = 0", ""));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(post(&mirror, "back").status, 200);
+    assert_eq!(rollout(&mirror)["blocked"], Value::Null);
+    assert_eq!(mirror.stop().0, 0);
+    place.write("parity.toml", settings("candidate_percent = 25", ""));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let now = rollout(&mirror);
+    assert_eq!(
+        (&now["percent"], &now["blocked"]),
+        (&0.0.into(), &25.0.into())
+    );
+    let command = "parity rollout set 25";
+    wait_for("the log", || mirror.log().contains(command).then_some(()));
+    let admin = mirror.admin.to_string();
+    let status = place.run(&["rollout", "status", "--admin", &admin]);
+    assert!(status.stdout.contains(command), "{}", status.stdout);
+    let told = mirror.status()["rollout"]["blocked"].clone();
+    assert_eq!(told, 25.0);
+}
+
+#[test]
+fn a_legacy_that_is_only_the_shadow_is_known_to_be_down() {
+    let place = under_way(100.0, "");
+    let candidate = named("candidate");
+    let mirror = place.mirror(&nobody(), &candidate.url(), &[]);
+    assert_eq!(mirror.status()["legacy_reachable"], true);
+    assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "candidate");
+    wait_for("what the shadow says", || {
+        (mirror.status()["legacy_reachable"] == false).then_some(())
+    });
+}
+
+#[test]
+fn streams_say_nothing_of_times_on_either_side() {
+    let place = under_way(100.0, "min_requests = 100000");
+    let service = || {
+        Service::start(|_| {
+            crate::support::service::Answer::new(200, "data: 1\n\n")
+                .header("content-type", "text/event-stream")
+        })
+    };
+    let (legacy, candidate) = (service(), service());
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for number in 0..5 {
+        assert_eq!(get_as(&mirror, "anna", &format!("/{number}")).status, 200);
+    }
+    let now = becomes(&mirror, "both sides are counted", |now| {
+        now["legacy"]["requests"] == 5 && now["candidate"]["requests"] == 5
+    });
+    for side in ["legacy", "candidate"] {
+        assert_eq!(now[side]["p95_us"], Value::Null, "{now}");
+    }
+}
