@@ -46,7 +46,7 @@ pub use headers::strip_hop_by_hop;
 pub use limits::Limits;
 pub use proxy::{
     BindError, Config, Drained, LoadedPolicy, Metrics, Mirror, MirrorHandle, Mode, Policy,
-    Progress, Replaying, RunError, ServerTls,
+    Progress, Replaying, RunError, ServerTls, ServiceSeen,
 };
 pub use recheck::{
     NotAnswered, Recheck, RecheckDone, RecheckPlace, RecheckReceiver, RecheckSender, Rechecked,

@@ -41,4 +41,5 @@ pub use generation::LoadedPolicy;
 pub use handle::MirrorHandle;
 pub use metrics::Metrics;
 pub use mirror::{BindError, Drained, Mirror, RunError};
+pub use process::ServiceSeen;
 pub use replaying::{Progress, Replaying};

@@ -4,13 +4,30 @@
 //! about clients is here.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 
+use parity_schemas::time::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::descriptors::ConnectionLimits;
 use crate::exchange::{Admission, ProcessResources};
 use crate::limits::Limits;
+
+/// No request of a client was sent to the legacy yet.
+const UNASKED: u8 = 0;
+/// It answered the last one.
+const ANSWERS: u8 = 1;
+/// It did not.
+const DOWN: u8 = 2;
+
+/// What is known of one service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceSeen {
+    /// Whether it has answered anything since the process began, or failed to. Until then nobody knows whether it answers.
+    pub asked: bool,
+    /// When it was first noticed that it does not answer; `None` if it answered the last request, or was asked nothing.
+    pub failing_since: Option<Timestamp>,
+}
 
 /// The shared state.
 pub(crate) struct ProcessState {
@@ -21,7 +38,10 @@ pub(crate) struct ProcessState {
     without_place: AtomicUsize,
     /// Slots for HTTP/2 requests, over all client connections.
     streams: Arc<Semaphore>,
-    legacy_down: AtomicBool,
+    /// [`UNASKED`], [`ANSWERS`] or [`DOWN`].
+    legacy: AtomicU8,
+    /// When it began to be down, in microseconds since 1970.
+    legacy_down_since: AtomicI64,
     /// Whether the workers have ended.
     ended: AtomicBool,
     /// Whether the thread that sends requests again has ended.
@@ -42,7 +62,8 @@ impl ProcessState {
             streams: Arc::new(Semaphore::new(
                 others.streams.clamp(1, Semaphore::MAX_PERMITS),
             )),
-            legacy_down: AtomicBool::new(false),
+            legacy: AtomicU8::new(UNASKED),
+            legacy_down_since: AtomicI64::new(0),
             ended: AtomicBool::new(false),
             rechecks_ended: AtomicBool::new(false),
         }
@@ -81,19 +102,50 @@ impl ProcessState {
         self.without_place.load(Ordering::Relaxed) > 0
     }
 
-    /// Records whether the legacy answered the last request; returns whether that has changed.
+    /// Records whether the legacy answered the last request; returns whether that has changed. That it answers the first one
+    /// is no change.
     pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
+        let now = if answers { ANSWERS } else { DOWN };
         // Read first: a store on every answer would bounce the cache line between cores.
-        let changed = self.legacy_down.load(Ordering::Relaxed) == answers;
-        if changed {
-            self.legacy_down.store(!answers, Ordering::Relaxed);
+        let before = self.legacy.load(Ordering::Relaxed);
+        if before == now {
+            return false;
         }
-        changed
+        if !answers {
+            let since = Timestamp::now().as_micros();
+            self.legacy_down_since.store(since, Ordering::Relaxed);
+        }
+        self.legacy.store(now, Ordering::Relaxed);
+        before != UNASKED || !answers
     }
 
-    /// Whether the legacy answered the last request.
+    /// It is another legacy from now on, of which nothing is known.
+    pub(crate) fn forget_legacy(&self) {
+        self.legacy.store(UNASKED, Ordering::Relaxed);
+    }
+
+    /// Whether the legacy answered the last request, or got none.
     pub(crate) fn legacy_reachable(&self) -> bool {
-        !self.legacy_down.load(Ordering::Relaxed)
+        self.legacy.load(Ordering::Relaxed) != DOWN
+    }
+
+    /// What is known of the legacy, by the requests of clients.
+    pub(crate) fn legacy_seen(&self) -> ServiceSeen {
+        let state = self.legacy.load(Ordering::Relaxed);
+        let since = || Timestamp::from_micros(self.legacy_down_since.load(Ordering::Relaxed));
+        ServiceSeen {
+            asked: state != UNASKED,
+            failing_since: (state == DOWN).then(since),
+        }
+    }
+
+    /// What is known of the candidate.
+    pub(crate) fn candidate_seen(&self) -> ServiceSeen {
+        let breaker = self.admission().breaker();
+        ServiceSeen {
+            asked: breaker.is_tried(),
+            failing_since: breaker.failing_since(),
+        }
     }
 
     /// Whether the candidate gets requests: the breaker is closed.
