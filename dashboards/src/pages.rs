@@ -304,6 +304,22 @@ struct ChangesPage<'a> {
     page: &'a AuditPage,
 }
 
+/// What was changed, or asked for.
+fn what(change: &Audit) -> String {
+    view::changes::what(change)
+}
+
+/// Where what was changed has a page.
+fn changed(change: &Audit) -> Option<String> {
+    let list = match change.action {
+        AuditAction::Rerun => "mismatches",
+        AuditAction::Decision => "decisions",
+        _ => return None,
+    };
+    let subject = escaped(&change.subject);
+    (!subject.is_empty()).then(|| format!("/{list}/{subject}"))
+}
+
 /// Who asked for a change.
 fn who(change: &Audit) -> String {
     visible(&view::changes::who(change))

@@ -34,6 +34,7 @@ mod own;
 mod pending;
 mod purpose;
 mod rate;
+mod reached;
 mod receive;
 mod recorded;
 mod resources;
@@ -46,6 +47,7 @@ mod terms;
 mod ticket;
 
 pub use observer::{LiveRequest, Observer, Receipt, Recorder};
+pub use reached::ServiceSeen;
 pub use rollout::{Rollout, RolloutBy, RolloutSeen, ServedCounts};
 pub use sampling::{SampleBy, Sampling};
 

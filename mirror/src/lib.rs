@@ -39,7 +39,7 @@ mod upstream;
 pub use descriptors::ConnectionLimits;
 pub use exchange::{
     LiveRequest, Observer, Receipt, Recorder, Rollout, RolloutBy, RolloutSeen, SampleBy, Sampling,
-    ServedCounts,
+    ServedCounts, ServiceSeen,
 };
 pub use forwarding::Forwarding;
 pub use headers::strip_hop_by_hop;

@@ -35,6 +35,8 @@ vocabulary! {
         RolloutSet = "rollout_set" => "the share that the candidate serves was changed",
         /// All clients went back to the legacy.
         RolloutBack = "rollout_back" => "all clients went back to the legacy",
+        /// A process began, and shadows or not, whatever somebody had switched in the one before.
+        Started = "started" => "the process began",
     }
 }
 
@@ -63,8 +65,34 @@ vocabulary! {
         Signal = "signal" => "by a signal",
         /// By a command of this program.
         Command = "command" => "by a command",
-        /// By nobody: the time had come.
-        Clock = "clock" => "by the clock",
+        /// By nobody outside: a time had come, or something that parity counted spoke for it.
+        Clock = "clock" => "by parity itself",
+    }
+}
+
+impl AuditAction {
+    /// The same as what somebody wanted: what was refused, or failed, was not done.
+    pub const fn wanted(self) -> &'static str {
+        match self {
+            Self::ShadowingOff => "to stop shadowing",
+            Self::ShadowingOn => "to start shadowing",
+            Self::Reload => "to have the configuration read again",
+            Self::RuleExpired => "to leave out a rule that has expired",
+            Self::Rerun => "to send a recorded request to both services again",
+            Self::Decision => "to have a decision stored",
+            Self::RolloutSet => "to change the share that the candidate serves",
+            Self::RolloutBack => "to take all clients back to the legacy",
+            Self::Started => "to begin",
+        }
+    }
+}
+
+/// What a process says of itself when it begins: the detail of a [`AuditAction::Started`].
+pub const fn begins(shadowing: bool) -> &'static str {
+    if shadowing {
+        "shadowing is on"
+    } else {
+        "shadowing is off"
     }
 }
 

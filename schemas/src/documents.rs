@@ -40,6 +40,8 @@ vocabulary! {
         BadRequest = "bad_request" => "a parameter, the address or the body is wrong",
         /// 401.
         TokenNeeded = "token_needed" => "the port needs a token",
+        /// 401.
+        TokenWrong = "token_wrong" => "the token that was shown is none of this port",
         /// 403.
         LookOnly = "look_only" => "the token may only look",
         /// 403.

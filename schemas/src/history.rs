@@ -4,7 +4,7 @@
 //! Which of them counted in a bucket is told, so that a change can be marked. What is absent was not recorded: a bucket
 //! without tallies is in no list, and is not the same as one in which nothing was received.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,11 +44,15 @@ pub struct History {
     pub without_excused: bool,
     /// Whether the buckets have latencies. They are only read where few tallies are in the range.
     pub with_latency: bool,
+    /// The version of the candidate that `onset` and `routes` are of, where several counted in the range: a rate of several is
+    /// that of none. `None` where all is of one.
+    #[serde(default)]
+    pub of_candidate: Option<String>,
     /// What counted, by when it first did.
     pub identities: Vec<HistoryIdentity>,
     /// What changed, in order.
     pub marks: Vec<Mark>,
-    /// By route, the most differing first.
+    /// By route, the most differing first; of one version of the candidate, see `of_candidate`.
     pub routes: Vec<RouteHistory>,
     /// Routes that are not in `routes`, because it is full; they are in `buckets`.
     pub routes_left_out: u64,
@@ -92,10 +96,30 @@ pub struct HistoryBucket {
     pub breaker_open: u64,
     /// Places in `identities` of those that counted.
     pub identities: Vec<u32>,
+    /// What was sent to each version of the candidate, where several counted; empty where one did.
+    #[serde(default)]
+    pub candidates: Vec<CandidateBucket>,
+    /// What of `compared` and `differing` is of the version that `of_candidate` of the history names, where another one counted
+    /// beside it.
+    #[serde(default)]
+    pub of_candidate: Option<Compared>,
     /// The legacy's time to the head of the answer in µs, `p50` and `p99`; empty where it is not known.
     pub legacy_head_us: BTreeMap<String, u64>,
     /// The candidate's.
     pub candidate_head_us: BTreeMap<String, u64>,
+}
+
+/// What was sent to one version of the candidate in a span of time in which several counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateBucket {
+    /// As recorded; may be empty.
+    pub candidate_version: String,
+    /// As `compared` of the bucket.
+    pub compared: u64,
+    /// As `candidate_unanswered` of the bucket.
+    pub unanswered: u64,
+    /// As `breaker_open` of the bucket.
+    pub breaker_open: u64,
 }
 
 /// What tallies are evidence for, and when they began.
@@ -255,6 +279,15 @@ impl History {
         let from = self.window?.from;
         let since = bucket.from.as_micros().checked_sub(from.as_micros())?;
         usize::try_from(since.checked_div(micros)?).ok()
+    }
+
+    /// The versions of the candidate that counted in a bucket.
+    pub fn versions(&self, bucket: &HistoryBucket) -> BTreeSet<&str> {
+        let places = bucket.identities.iter();
+        let known = places.filter_map(|place| self.identities.get(*place as usize));
+        known
+            .map(|identity| identity.candidate_version.as_str())
+            .collect()
     }
 
     /// How many buckets the range has, with those that are absent.

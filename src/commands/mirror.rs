@@ -50,6 +50,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         terminal::note("took over from the mirror that was running");
     }
     announce(&instance, &settings);
+    instance.began();
     let mut successor = None;
     let ended = instance.ended();
     let over = async {

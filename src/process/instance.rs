@@ -17,7 +17,9 @@ use parity_dashboards::server::audit::{self, Auditor};
 use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RolloutAdmin, RunAgain, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
-use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource};
+use parity_schemas::audit::{
+    Audit, AuditAction, AuditOutcome, AuditSource, begins as audit_begins,
+};
 use parity_schemas::known::KnownEntry;
 use parity_schemas::record::Record;
 use parity_schemas::tally::Identity;
@@ -258,6 +260,13 @@ impl Instance {
         self.handle.set_shadowing(on);
     }
 
+    /// Keeps that it began, and whether it shadows: it does as it is configured, whatever was switched in the process before.
+    pub(crate) fn began(&self) {
+        let what = (AuditAction::Started, AuditSource::Command);
+        let told = audit_begins(self.handle.mirror.shadowing()).to_owned();
+        self.changed(what, AuditOutcome::Done, (String::new(), told));
+    }
+
     /// Keeps that something was changed otherwise than by the admin port.
     pub(crate) fn changed(
         &self,
@@ -460,6 +469,7 @@ impl MirrorAdmin for AdminHandle {
     fn status(&self) -> Status {
         let store = self.records.health();
         let totals = self.book.totals();
+        let [legacy, candidate] = [self.mirror.legacy_seen(), self.mirror.candidate_seen()];
         let Identity {
             migration,
             legacy_version,
@@ -476,7 +486,11 @@ impl MirrorAdmin for AdminHandle {
             ready: self.accepting.load(Ordering::Relaxed),
             shadowing: self.mirror.shadowing(),
             legacy_reachable: self.mirror.legacy_reachable(),
+            legacy_asked: legacy.asked,
+            legacy_failing_since: legacy.failing_since,
             candidate_reachable: self.mirror.candidate_reachable(),
+            candidate_asked: candidate.asked,
+            candidate_failing_since: candidate.failing_since,
             shadows_in_flight: self.mirror.in_flight(),
             shadow_bytes: self.mirror.shadow_bytes_held(),
             store_error: store.failure.map(|failure| failure.message),

@@ -102,7 +102,10 @@ fn lists_of_ten_thousand_groups_are_pages_of_bounded_size() {
         assert!(page.len() < PAGE_BYTES, "{path}: {} bytes", page.len());
     }
     let all = page(&ui, "/groups?tab=all&page=77");
-    assert!(all.contains("Page 77 of 101."), "{all}");
+    assert!(
+        all.contains("Page 77 of 101, in this order: the gravest first, then the most frequent, as counted up to 20"),
+        "{all}"
+    );
     assert_eq!(all.matches("class=\"spark\"").count(), 100);
     let last = page(&ui, "/groups?tab=all&page=101");
     assert_eq!(last.matches("class=\"spark\"").count(), 1);

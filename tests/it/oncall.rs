@@ -130,10 +130,16 @@ fn what_is_down_or_off_is_told_first_and_marked() {
     send(&mirror);
     send(&mirror);
     for of in [&mirror, &ui] {
-        let page = says(of, &["Candidate down</strong>: since about "]);
+        let page = says(of, &["Candidate down</strong>: since ", "Clients now: "]);
         let [alarm, clients] = ["Candidate down", "Clients now: "].map(|text| page.find(text));
         assert!(alarm < clients && clients.is_some(), "{page}");
     }
+    // The mirror has seen it begin, and the record has the minute.
+    let since = mirror.ask("/api/v1/status").json()["candidate_failing_since"].clone();
+    let since = since.as_str().and_then(|since| since.get(11..19));
+    let exactly = format!(" {}Z it failed on all requests", since.expect("a time"));
+    says(&mirror, &[&exactly]);
+    says(&ui, &["Candidate down</strong>: since between "]);
     let off = client::send(mirror.admin, "POST", "/api/v1/shadowing/off", &[], b"");
     assert_eq!(off.status, 200, "{}", off.text());
     for of in [&mirror, &ui] {
@@ -168,6 +174,225 @@ fn what_is_down_or_off_is_told_first_and_marked() {
         &ui,
         &["No process records now</strong>: the last one ended at "],
     );
+    ui.stop();
+}
+
+/// Nobody knows whether a service answers that was asked nothing.
+#[test]
+fn a_service_is_not_told_to_answer_before_it_was_asked() {
+    let service = Service::json("{\"a\":1}");
+    let place = Place::new();
+    let off = ["--shadow", "off"];
+    let mirror = place.mirror(&service.url(), NOBODY, &off);
+    let told = |path: &str| mirror.ask(path).text();
+    let status = |name: &str| mirror.ask("/api/v1/status").json()[name].clone();
+    let top = || {
+        let admin = mirror.admin.to_string();
+        place.run(&["top", "--once", "--admin", &admin]).stdout
+    };
+    let health = told("/health");
+    assert_eq!(health.matches("<dd>not asked yet: ").count(), 2, "{health}");
+    let seen = top();
+    assert!(
+        seen.contains("legacy not asked yet · candidate not asked yet"),
+        "{seen}"
+    );
+    assert_eq!(status("legacy_asked"), false);
+    assert_eq!(status("candidate_asked"), false);
+    mirror.get("/items/1");
+    let health = told("/health");
+    assert!(
+        health.contains("<dt>Legacy</dt><dd>answered the last request</dd>")
+            && health.contains("<dt>Candidate</dt><dd>not asked yet: "),
+        "{health}"
+    );
+    let seen = top();
+    assert!(
+        seen.contains("legacy answers · candidate not asked yet"),
+        "{seen}"
+    );
+    // One failure does not make it down, and is no answer.
+    client::send(mirror.admin, "POST", "/api/v1/shadowing/on", &[], b"");
+    mirror.get("/items/2");
+    wait_or_tell(
+        || (status("candidate_asked") == true).then_some(()),
+        || told("/health"),
+    );
+    assert_eq!(status("candidate_reachable"), true);
+    let health = told("/health");
+    assert!(
+        health.contains("failed on the last requests, since "),
+        "{health}"
+    );
+    let seen = top();
+    assert!(
+        seen.contains("candidate fails since ") && !seen.contains("candidate answers"),
+        "{seen}"
+    );
+    mirror.stop();
+}
+
+/// Two mirrors with a version each. What the one counts says nothing of the other, on any page.
+#[test]
+fn two_candidates_side_by_side_are_told_apart() {
+    let legacy = Service::json("{\"a\":1}");
+    let [right, wrong] = ["{\"a\":1}", "{\"a\":2}"].map(Service::json);
+    let place = Place::new();
+    let of = |instance, version, candidate: &str| {
+        let flags = ["--instance", instance, "--candidate-version", version];
+        place.mirror(&legacy.url(), candidate, &flags)
+    };
+    let (one, two) = (
+        of("one", "1.0", &wrong.url()),
+        of("two", "2.0", &right.url()),
+    );
+    for mirror in [&one, &two] {
+        send(mirror);
+    }
+    let ui = place.ui();
+    let all = || ui.ask("/api/v1/history").json();
+    wait_or_tell(
+        || {
+            let buckets = all()["buckets"].as_array()?.clone();
+            let compared = buckets.iter().filter_map(|one| one["compared"].as_u64());
+            (compared.sum::<u64>() == 2 * REQUESTS).then_some(())
+        },
+        || all().to_string(),
+    );
+    let of_version = |version: &str| format!("{ALLOWED}&candidate_version={version}");
+    let page = |version: &str| ui.ask(&format!("/history?{}", of_version(version))).text();
+    let first = page("1.0");
+    for told in [
+        "<summary>Routes over time, candidate 1.0 alone</summary>",
+        "100 % differ, 40 of 40 (candidate 1.0 alone)",
+        "<td>40</td><td>40</td>",
+    ] {
+        assert!(first.contains(told), "{told}: {first}");
+    }
+    let second = page("2.0");
+    assert!(
+        second.contains("0 % differ, 0 of 40 (candidate 2.0 alone)")
+            && !second.contains("Routes over time")
+            && !second.contains("50 %"),
+        "{second}"
+    );
+    let history = ui.ask(&format!("/api/v1/history?{ALLOWED}")).json();
+    let newest = history["of_candidate"].as_str().expect("two versions");
+    let differing = if newest == "1.0" { 40 } else { 0 };
+    assert_eq!(history["routes"][0]["compared"], 40, "{history}");
+    assert_eq!(history["routes"][0]["differing"], differing, "{history}");
+    two.stop();
+    // The next one is down, while the first one goes on to answer.
+    let three = of("three", "3.0", NOBODY);
+    for mirror in [&one, &three] {
+        send(mirror);
+    }
+    for of in [&ui, &one] {
+        let page = says(of, &["Candidate 3.0 down</strong>: since between "]);
+        assert!(!page.contains("Candidate 1.0 "), "{page}");
+    }
+    let top = || {
+        let admin = ui.admin.to_string();
+        place.run(&["top", "--once", "--admin", &admin]).stdout
+    };
+    wait_or_tell(
+        || top().contains("CANDIDATE 3.0 DOWN since ").then_some(()),
+        top,
+    );
+    for mirror in [ui, one, three] {
+        mirror.stop();
+    }
+}
+
+/// Whoever reads that a route differs takes it for all of the route.
+#[test]
+fn that_all_mismatches_of_a_group_are_of_one_target_is_told() {
+    let [legacy, wrong] = ["{\"a\":1}", "{\"a\":2}"].map(Service::json);
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &wrong.url(), &[]);
+    for _ in 0..8 {
+        mirror.get("/orders/7");
+    }
+    let group = |told: &str| {
+        let groups = mirror.ask("/api/v1/groups").json();
+        let name = groups["groups"][0]["group"]["fingerprint"]
+            .as_str()?
+            .to_owned();
+        let page = mirror.ask(&format!("/groups/{name}")).text();
+        page.contains(told).then_some(page)
+    };
+    let text = || group("<h1>").unwrap_or_default();
+    wait_or_tell(
+        || group("<dd id=\"alike\">all 8 stored mismatches are of GET /orders/7</dd>"),
+        text,
+    );
+    mirror.get("/orders/8");
+    wait_or_tell(
+        || {
+            group(
+                "the 9 stored mismatches are of 2 targets only: GET /orders/7 (8), GET /orders/8 (1)",
+            )
+        },
+        text,
+    );
+    for number in 0..REQUESTS {
+        mirror.get(&format!("/orders/{number}"));
+    }
+    wait_or_tell(
+        || group("older ones").filter(|page| !page.contains("id=\"alike\"")),
+        text,
+    );
+    mirror.stop();
+}
+
+/// Who stopped shadowing, and that a restart has it on again.
+#[test]
+fn a_restart_that_shadows_again_has_its_line_and_its_mark() {
+    let service = Service::json("{\"a\":1}");
+    let place = Place::new();
+    let first = place.mirror(&service.url(), &service.url(), &[]);
+    send(&first);
+    first.settled(REQUESTS);
+    client::send(first.admin, "POST", "/api/v1/shadowing/off", &[], b"");
+    let refused = [("origin", "http://evil.example")];
+    let foreign = client::send(first.admin, "POST", "/api/v1/shadowing/on", &refused, b"");
+    assert_eq!(foreign.status, 403);
+    first.stop();
+    let second = place.mirror(&service.url(), &service.url(), &[]);
+    send(&second);
+    let ui = place.ui();
+    let page = || ui.ask("/audit").text();
+    let lines = wait_or_tell(
+        || {
+            let page = page();
+            (page.matches("the process began").count() == 2).then_some(page)
+        },
+        page,
+    );
+    let mut rest = lines.as_str();
+    for told in [
+        "the process began",
+        "shadowing is on",
+        "asked to start shadowing",
+        "refused",
+        "shadowing was stopped",
+        "the process began",
+    ] {
+        let at = rest.find(told);
+        let at = at.unwrap_or_else(|| panic!("`{told}` is not where it belongs in {lines}"));
+        rest = rest.split_at(at + told.len()).1;
+    }
+    assert!(!lines.contains("shadowing was started"), "{lines}");
+    let chart = || ui.ask("/history").text();
+    wait_or_tell(
+        || {
+            chart()
+                .contains("shadowing was started: by a restart of test")
+                .then_some(())
+        },
+        chart,
+    );
+    second.stop();
     ui.stop();
 }
 

@@ -231,7 +231,7 @@ fn a_fault_of_one_client_is_not_gone_because_its_header_was_left_out() {
         );
         assert_eq!(states(&document), ["unseen /a"], "{name}");
         let line = wait_for("the line", || {
-            let page = mirror.ask("/api/v1/audit").json();
+            let page = mirror.ask("/api/v1/audit?action=rerun").json();
             page["changes"].get(0).cloned()
         });
         let detail = line["detail"].as_str().expect("a text");

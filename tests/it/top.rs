@@ -330,6 +330,18 @@ fn what_cannot_be_reached_or_is_no_admin_port_is_an_error_and_no_token_is_told()
         "{}",
         refused.stderr
     );
+    // A wrong one is told to be wrong, and where to look.
+    place.write("other", "fedcba9876543210fedcba9876543210\n");
+    let wrong = place.run(&["top", "--once", "--admin", &admin, "--token-file", "other"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.stdout);
+    assert!(
+        wrong.stderr.contains("the token is wrong")
+            && wrong.stderr.contains("--admin-token-file")
+            && wrong.stderr.contains("--token-file")
+            && !wrong.stderr.contains("0123456789abcdef"),
+        "{}",
+        wrong.stderr
+    );
     let let_in = place.run(&["top", "--once", "--admin", &admin, "--token-file", "token"]);
     assert_eq!(let_in.code, 0, "{}", let_in.stderr);
     assert!(

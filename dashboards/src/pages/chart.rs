@@ -81,6 +81,8 @@ pub(super) struct Line<'a> {
     pub(super) time: String,
     pub(super) bucket: &'a HistoryBucket,
     pub(super) rate: String,
+    /// Of which versions that is, where several counted.
+    pub(super) of: Option<String>,
     pub(super) is_high: bool,
     pub(super) legacy: String,
     pub(super) candidate: String,
@@ -145,6 +147,7 @@ impl<'a> Chart<'a> {
             time: self.view.time(bar.bucket),
             bucket: bar.bucket,
             rate: bar.rate.map_or_else(|| "–".to_owned(), percent),
+            of: bar.of(),
             is_high: bar.is_high,
             legacy: super::latency(&bar.bucket.legacy_head_us),
             candidate: super::latency(&bar.bucket.candidate_head_us),

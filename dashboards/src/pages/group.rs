@@ -4,6 +4,7 @@ use askama::Template;
 use parity_comparator::RuleConfig;
 use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::record::Mismatch;
+use parity_schemas::route::split_operation;
 use parity_schemas::suggested::{Effect, Suggestions};
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::visible::visible;
@@ -13,7 +14,7 @@ use super::chart::Chart;
 use super::shell::Shell;
 use super::{ROOM, count, group_path, lines, moment, side};
 use crate::links::{Elsewhere, Known};
-use crate::view::words::{sentence, version};
+use crate::view::words::{grouped, sentence, version};
 use crate::view::{
     Browsed, Decided, Group, GroupTimes, LeftOut, MismatchView, SeenAt, Weight, adoptable,
 };
@@ -32,6 +33,8 @@ struct GroupPage<'a> {
     rate: Option<String>,
     interval: Option<String>,
     mismatches: &'a [Mismatch],
+    /// That they have few targets, in words.
+    alike: Option<String>,
     /// Whether these are not the newest.
     is_later: bool,
     next: Option<String>,
@@ -155,6 +158,7 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
         rate: row.rate(),
         interval: row.interval(),
         mismatches: found.mismatches,
+        alike: alike(found.mismatches, !found.is_later && found.next.is_none()),
         is_later: found.is_later,
         next: found.next.clone(),
         rule: rule.map(|rule| RuleShown {
@@ -168,4 +172,96 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
         group: row.group,
     };
     Some(page.render())
+}
+
+/// Targets of mismatches that are few.
+const FEW: usize = 3;
+/// Mismatches for each target from which on they are few: two of one target may be chance.
+const TIMES: usize = 4;
+
+/// That mismatches have one target, or few for how many they are: who reads that a route differs takes it for all of the route.
+/// `is_all` says whether these are all that is stored. Nothing is told of GraphQL, where requests differ by what is in their bodies.
+fn alike(mismatches: &[Mismatch], is_all: bool) -> Option<String> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for mismatch in mismatches {
+        split_operation(&mismatch.route).is_none().then_some(())?;
+        let request = MismatchView { mismatch }.request();
+        match counts.iter_mut().find(|(known, _)| *known == request) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((request, 1)),
+        }
+    }
+    if counts.is_empty() || counts.len() > FEW || mismatches.len() < TIMES * counts.len() {
+        return None;
+    }
+    counts.sort_by(|(one, fewer), (other, more)| more.cmp(fewer).then_with(|| one.cmp(other)));
+    let these = grouped(mismatches.len() as u64);
+    let stored = if is_all {
+        format!("{these} stored mismatches")
+    } else {
+        format!("{these} mismatches that are listed here")
+    };
+    Some(match counts.as_slice() {
+        [(only, _)] => format!("all {stored} are of {only}"),
+        several => {
+            let each = several
+                .iter()
+                .map(|(request, count)| format!("{request} ({})", grouped(*count as u64)));
+            let each: Vec<String> = each.collect();
+            format!(
+                "the {stored} are of {} targets only: {}",
+                several.len(),
+                each.join(", ")
+            )
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(targets: &[(&str, usize)], route: &str) -> Vec<Mismatch> {
+        let each = targets.iter().flat_map(|(path, count)| {
+            let one = Mismatch {
+                method: "GET".to_owned(),
+                path: (*path).to_owned(),
+                route: route.to_owned(),
+                ..Mismatch::default()
+            };
+            std::iter::repeat_n(one, *count)
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn that_all_are_of_one_target_or_of_few_is_told() {
+        let told = |targets, is_all| alike(&of(targets, "GET /orders/{id}"), is_all);
+        assert_eq!(
+            told(&[("/orders/7", 25)], true).as_deref(),
+            Some("all 25 stored mismatches are of GET /orders/7")
+        );
+        assert_eq!(
+            told(&[("/orders/7", 25)], false).as_deref(),
+            Some("all 25 mismatches that are listed here are of GET /orders/7")
+        );
+        assert_eq!(
+            told(&[("/orders/7", 5), ("/orders/\u{202e}8", 20)], true).as_deref(),
+            Some(
+                "the 25 stored mismatches are of 2 targets only: GET /orders/\\u{202e}8 (20), GET /orders/7 (5)"
+            )
+        );
+        for few in [
+            &[][..],
+            &[("/orders/7", 3)],
+            &[("/a", 4), ("/b", 3)],
+            &[("/a", 9), ("/b", 9), ("/c", 9), ("/d", 9)],
+        ] {
+            assert_eq!(told(few, true), None, "{few:?}");
+        }
+        // All operations are asked at one address.
+        let operations = of(&[("/graphql", 25)], "POST /graphql query Order");
+        assert!(split_operation(&operations[0].route).is_some());
+        assert_eq!(alike(&operations, true), None);
+    }
 }

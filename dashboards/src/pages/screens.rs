@@ -5,6 +5,7 @@
 use askama::Template;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::history::History;
+use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use parity_schemas::watermark::InstanceWatermark;
 
@@ -17,7 +18,7 @@ use super::{
 use crate::view::words::grouped;
 use crate::view::{
     Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing, Entry,
-    GroupTimes, ReportView, SeenAt, SinkStatus, history_sentences, not_compared,
+    GroupTimes, ReportView, SeenAt, SinkStatus, Standing, history_sentences, not_compared,
 };
 
 /// Causes and groups on the screen of causes; the list of groups has all of them.
@@ -172,6 +173,11 @@ struct GroupsPage<'a> {
 }
 
 impl GroupsPage<'_> {
+    /// Up to when the groups are counted that the order is of.
+    fn counted(&self) -> Option<Timestamp> {
+        self.list.counted
+    }
+
     fn spark(&self, row: &BrowsedGroup<'_>) -> Sparkline {
         Sparkline::of(&self.times.bars(row.names()), row.counted())
     }

@@ -50,6 +50,11 @@ impl ErrorAnswer {
         Self::new(ErrorCode::Internal, message)
     }
 
+    #[cfg(test)]
+    pub(super) const fn code(&self) -> ErrorCode {
+        self.code
+    }
+
     pub(super) fn message(&self) -> &str {
         &self.message
     }
@@ -57,7 +62,7 @@ impl ErrorAnswer {
     pub(super) fn status(&self) -> StatusCode {
         match self.code {
             ErrorCode::BadRequest => StatusCode::BAD_REQUEST,
-            ErrorCode::TokenNeeded => StatusCode::UNAUTHORIZED,
+            ErrorCode::TokenNeeded | ErrorCode::TokenWrong => StatusCode::UNAUTHORIZED,
             ErrorCode::LookOnly | ErrorCode::ForeignPage | ErrorCode::NoForm => {
                 StatusCode::FORBIDDEN
             }

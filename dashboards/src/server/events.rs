@@ -117,7 +117,9 @@ fn of_process(site: &Site) -> u64 {
                 status.ready,
                 status.shadowing,
                 status.legacy_reachable,
+                status.legacy_asked,
                 status.candidate_reachable,
+                status.candidate_asked,
                 status.store_error.is_some(),
             ]
             .hash(&mut hasher);
@@ -129,6 +131,8 @@ fn of_process(site: &Site) -> u64 {
                 &status.config_error,
                 &status.descriptors_low,
                 &status.last_failed_client.map(|time| time.to_string()),
+                &status.legacy_failing_since.map(|time| time.to_string()),
+                &status.candidate_failing_since.map(|time| time.to_string()),
                 &status.recording.and_then(|recording| recording.error),
                 &status.rollout.map(|rollout| rollout.told()),
             ]

@@ -120,6 +120,15 @@ pub(super) fn is_known(site: &Site, headers: &HeaderMap, given: Option<&str>) ->
     }
 }
 
+/// Whether a webhook shows a token at all, as [`is_known`] takes it.
+pub(super) fn has_token(headers: &HeaderMap, given: Option<&str>) -> bool {
+    let is_any = |token: &[u8]| !token.is_empty();
+    match given {
+        Some(given) => is_any(given.as_bytes()),
+        None => Given::of(headers).token().is_some_and(is_any),
+    }
+}
+
 /// Who sent a request that may do this; nothing, if `role` is `None`. The name comes to the record, to the log and to pages that who may only
 /// look can read. So there is none of somebody whose role is not known, who may have typed a token, or most of it, in its place;
 /// and none that has a token in it.
@@ -156,10 +165,8 @@ impl From<ErrorAnswer> for Refused {
 async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused> {
     is_for_us(site, &request)?;
     let given = Given::of(request.headers());
-    let role = site.access.role(given.token()).ok_or_else(|| {
-        let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password";
-        ErrorAnswer::new(ErrorCode::TokenNeeded, text)
-    })?;
+    let role = site.access.role(given.token());
+    let role = role.ok_or_else(|| without_role(&given))?;
     let visitor = caller(
         &site.access,
         request.headers(),
@@ -178,6 +185,30 @@ async fn admitted(site: &Site, mut request: Request) -> Result<Request, Refused>
     request.extensions_mut().insert(visitor);
     Ok(request)
 }
+
+/// Why somebody has no role who shows this. It says nothing of the tokens of the port, nor how near the one that was shown is.
+fn without_role(given: &Given) -> ErrorAnswer {
+    match given {
+        Given::Unreadable => ErrorAnswer::new(
+            ErrorCode::TokenNeeded,
+            "this port needs a token, and what stands in Authorization is none: write Bearer TOKEN, or Basic with any user and the \
+             token as password",
+        ),
+        _ if given.token().is_some_and(|token| !token.is_empty()) => ErrorAnswer::new(
+            ErrorCode::TokenWrong,
+            format!("the token is wrong: {WHERE}"),
+        ),
+        _ => ErrorAnswer::new(
+            ErrorCode::TokenNeeded,
+            "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password; a command has it from \
+             --token-file",
+        ),
+    }
+}
+
+/// Where to look when a token is wrong: at both ends.
+pub(super) const WHERE: &str = "it must be what is in the file of --admin-token-file, or to look only of --admin-look-token-file, with which \
+     the process of this port was started; a command reads its own from --token-file";
 
 /// Whether a request is for this port, and says so once.
 fn is_for_us(site: &Site, request: &Request) -> Result<(), ErrorAnswer> {

@@ -13,12 +13,14 @@ use parity_schemas::lists::{
     HEALTH_SCHEMA, HealthDocument, NOISE_SCHEMA, NoisePage, ROUTES_SCHEMA, RULES_SCHEMA, RouteLine,
     RoutePage, RulesDocument,
 };
+use parity_schemas::report::CauseReport;
+use parity_schemas::tally::set_id;
 use parity_schemas::time::Timestamp;
 use parity_sink::{Reader, StoreError};
 
 use super::answer::{self, ErrorAnswer, read};
 use super::parameters::Asked;
-use super::question::{Asking, GroupAsking, GroupsAsking, ListAsking};
+use super::question::{After, Asking, GroupAsking, GroupsAsking, ListAsking};
 use super::site::Site;
 use crate::question::Question;
 use crate::view::{self, Browsed, BrowsedGroup, Decided, LeftOut};
@@ -31,16 +33,37 @@ struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// So many behind the first `after`.
-    fn of(list: Vec<T>, after: usize, limit: usize) -> Self {
+    /// So many behind `after`. `name` says what of an entry is the same on every page.
+    fn of(list: Vec<T>, after: &After, limit: usize, name: impl Fn(&T) -> String) -> Self {
         let total = list.len();
-        let end = after.saturating_add(limit);
+        let first = after.first(list.iter().map(&name));
+        let end = first.saturating_add(limit);
+        let rows: Vec<T> = list.into_iter().skip(first).take(limit).collect();
+        let last = rows.last().filter(|_| end < total);
         Self {
+            next: last.map(|last| format!("{end}_{}", name(last))),
             total: total as u64,
-            rows: list.into_iter().skip(after).take(limit).collect(),
-            next: (end < total).then(|| end.to_string()),
+            rows,
         }
     }
+}
+
+/// What a cause is called in an address: by what its groups share.
+fn of_cause(cause: &CauseReport) -> String {
+    let shared = [
+        cause.explanation.map(|one| one.to_string()),
+        cause.part.map(|one| one.to_string()),
+        cause.pattern.clone(),
+        cause.kind.map(|one| one.to_string()),
+        cause.legacy_status.map(|one| one.to_string()),
+        cause.candidate_status.map(|one| one.to_string()),
+    ];
+    set_id(shared.iter().map(|one| one.as_deref().unwrap_or_default()))
+}
+
+/// What a group is called in an address: several routes may have one of a name.
+fn of_group(route: &str, fingerprint: &str) -> String {
+    set_id([route, fingerprint])
 }
 
 /// Reads a report and what else `ask` reads beside it. A migration that is misspelt has none.
@@ -78,7 +101,7 @@ pub(super) async fn causes(
 ) -> Result<Response, ErrorAnswer> {
     let (question, after, limit) = asking.of(&site);
     let Decided { report, .. } = decided(&site, question).await?;
-    let page = Page::of(report.causes, after, limit);
+    let page = Page::of(report.causes, &after, limit, of_cause);
     let document = CausePage {
         schema: CAUSES_SCHEMA.to_owned(),
         migration: report.migration,
@@ -102,7 +125,10 @@ pub(super) async fn groups(
     let tabs = list.tabs.iter();
     let tabs = tabs.map(|(tab, count)| (tab.as_str().to_owned(), *count as u64));
     let tabs = tabs.collect();
-    let page = Page::of(list.rows, after, limit);
+    let page = Page::of(list.rows, &after, limit, |row| {
+        let report = row.group.report;
+        of_group(&report.route, &report.fingerprint)
+    });
     let document = GroupPage {
         schema: GROUPS_SCHEMA.to_owned(),
         migration: decided.report.migration.clone(),
@@ -165,7 +191,9 @@ pub(super) async fn routes(
     let Decided {
         report, decision, ..
     } = decided(&site, question).await?;
-    let page = Page::of(report.routes, after, limit);
+    let page = Page::of(report.routes, &after, limit, |route| {
+        set_id([route.route.as_str()])
+    });
     let routes = page.rows.into_iter().map(|counted| {
         let mut decisions = decision.routes.iter();
         RouteLine {
@@ -193,7 +221,9 @@ pub(super) async fn noise(
 ) -> Result<Response, ErrorAnswer> {
     let (question, after, limit) = asking.of(&site);
     let Decided { report, .. } = decided(&site, question).await?;
-    let page = Page::of(report.noise, after, limit);
+    let page = Page::of(report.noise, &after, limit, |noise| {
+        of_group(&noise.route, &noise.group.fingerprint)
+    });
     let document = NoisePage {
         schema: NOISE_SCHEMA.to_owned(),
         migration: report.migration,
@@ -248,4 +278,42 @@ pub(super) async fn health(
         complete_until: report.complete_until,
         watermarks: report.watermarks,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::parameters::{Parameters, asked_of};
+
+    /// The next page of a list of names, as it is by now.
+    fn page(list: &[&str], next: Option<&str>) -> Page<String> {
+        let given = next.map(|next| ("after".to_owned(), next.to_owned()));
+        let given: Vec<(String, String)> = given.into_iter().collect();
+        let asking: ListAsking = asked_of(&given).expect("it is right");
+        let list = list.iter().map(|name| (*name).to_owned()).collect();
+        Page::of(list, &asking.into_after(), 2, Clone::clone)
+    }
+
+    #[test]
+    fn what_comes_before_a_page_meanwhile_moves_none_of_the_rest() {
+        let first = page(&["a", "b", "c", "d"], None);
+        assert_eq!(first.rows, ["a", "b"]);
+        let next = first.next.as_deref();
+        // Graver ones came; one of the first page is gone; nothing has changed; the last of the page is gone.
+        for (list, rows) in [
+            (&["x", "y", "a", "b", "c", "d"][..], ["c", "d"]),
+            (&["b", "c", "d"], ["c", "d"]),
+            (&["a", "b", "c", "d"], ["c", "d"]),
+            (&["a", "x", "c", "d"], ["c", "d"]),
+        ] {
+            let second = page(list, next);
+            assert_eq!(second.rows, rows, "{list:?}");
+            assert_eq!(second.next, None);
+        }
+        assert_eq!(page(&["a", "b", "c"], Some("2")).rows, ["c"]);
+        let mut asking = ListAsking::default();
+        for wrong in ["", "x", "-1", "_a", "x_a"] {
+            assert!(asking.read("after", wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::view::Browsing;
 use records::after;
 
 pub(super) use gate::{GateAsking, Given, HookAsking, TOKEN};
-pub(super) use lists::{GroupAsking, GroupsAsking, ListAsking};
+pub(super) use lists::{After, GroupAsking, GroupsAsking, ListAsking};
 pub(super) use records::{AuditQuestion, DecisionQuestion, MismatchQuestion};
 
 /// What is asked of the report, the gate and the page.

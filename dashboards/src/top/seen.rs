@@ -9,8 +9,10 @@ use parity_schemas::history::History;
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 
-use crate::view::words::{percent, shown};
-use crate::view::{Beside, Candidate, Decided, Listing, SinkStatus, Status};
+use crate::view::words::{percent, shown, version};
+use crate::view::{
+    Beside, Between, Candidate, Decided, Listing, Outage, SinkStatus, Standing, Status,
+};
 
 /// Everything that is shown. Cheap to clone.
 #[derive(Clone)]
@@ -219,20 +221,19 @@ impl Seen {
             if !status.ready {
                 alarms.push("DRAINING".to_owned());
             }
-            if !status.legacy_reachable {
-                alarms.push("LEGACY DOWN".to_owned());
+            if let Standing::Down(since) = status.legacy() {
+                alarms.push(legacy_down(since));
             }
         }
         let failed = self.live.map_or(0.0, |live| live.failed);
         if failed > 0.0 {
             alarms.push(format!("CLIENTS FAIL: {}", percent(failed)));
         }
-        if let Candidate::Down(silence) = self.candidate() {
-            alarms.push(match silence {
-                Some(silence) => format!("CANDIDATE DOWN since {}", clock(silence.since)),
-                None => "CANDIDATE DOWN".to_owned(),
-            });
-        }
+        let down = self.candidates().into_iter();
+        alarms.extend(down.filter_map(|(name, candidate)| match candidate {
+            Candidate::Down(outage) => Some(down_told(&name, &outage)),
+            Candidate::Failed(_) | Candidate::Answers => None,
+        }));
         if status.is_some_and(|status| !status.shadowing) {
             alarms.push("SHADOWING IS OFF".to_owned());
         }
@@ -247,11 +248,12 @@ impl Seen {
         }
     }
 
-    /// How the candidate stood when the port last answered.
-    pub(crate) fn candidate(&self) -> Candidate {
+    /// How those versions of the candidate stood when the port last answered that are not well: each with its version behind a
+    /// space, where there are several.
+    pub(crate) fn candidates(&self) -> Vec<(String, Candidate)> {
         let (Connection::Answered(at) | Connection::Lost { last: Some(at), .. }) = self.connection
         else {
-            return Candidate::Answers;
+            return Vec::new();
         };
         let report = self.decided.as_ref().map(|decided| &decided.report);
         let beside = Beside {
@@ -260,14 +262,41 @@ impl Seen {
             runs: report.map_or(&[], |report| &report.watermarks),
             version: report.map_or("", |report| &report.candidate_version),
         };
-        let history = self.history.as_deref();
-        beside.candidate(history.and_then(|history| beside.silence(history)))
+        let named = |name: &str| format!(" {}", version(name));
+        let each = beside.candidates(self.history.as_deref(), None);
+        each.into_iter()
+            .map(|of| (of.version.map(named).unwrap_or_default(), of.candidate))
+            .collect()
     }
 }
+
+/// That a candidate is down, and since when, as far as that is known. `name` is its version behind a space, or nothing.
+pub(crate) fn down_told(name: &str, outage: &Outage) -> String {
+    let since = outage.since.map(|since| format!(" since {}", span(since)));
+    format!("CANDIDATE{name} DOWN{}", since.unwrap_or_default())
+}
+
+/// That the legacy is down, and since when, if its mirror says so.
+pub(crate) fn legacy_down(since: Option<Timestamp>) -> String {
+    let since = since.map(|since| format!(" since {}", clock(since)));
+    format!("LEGACY DOWN{}", since.unwrap_or_default())
+}
+
+/// When something was, by the clock; within a span it is as short as the smallest screen needs it.
+fn span(when: Between) -> String {
+    if when.from == when.to {
+        return clock(when.from);
+    }
+    let from = clock(when.from);
+    format!("{}–{}", from.trim_end_matches(UTC), clock(when.to))
+}
+
+/// What stands behind a time of day.
+const UTC: &str = " UTC";
 
 /// A time of day in UTC.
 pub(crate) fn clock(time: Timestamp) -> String {
     let text = time.to_string();
     let clock = text.split_once('T').and_then(|(_, clock)| clock.get(..8));
-    format!("{} UTC", clock.unwrap_or(&text))
+    clock.unwrap_or(&text).to_owned() + UTC
 }

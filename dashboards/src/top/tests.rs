@@ -175,7 +175,7 @@ fn the_screen_answers_in_the_order_of_a_night() {
         "1 CLIENTS",
         "41.5 requests/s · 0 % without a whole answer · 10 % errors of the legacy",
         "added p50 ≤ 100 µs, p99 ≤ 1.0 ms",
-        "legacy answers · candidate failed from",
+        "legacy answers · candidate failed between",
         "2 PARITY",
         "FAIL 30 of 180 compared requests differ",
         "worst: body /total value on GET /\\u{1b}[2J\\u{202e}x/{id}",
@@ -369,6 +369,44 @@ fn what_is_wrong_with_a_process_is_told() {
     }
 }
 
+/// Before the first request nobody knows whether a service answers.
+#[test]
+fn a_service_that_was_not_asked_is_not_told_to_answer() {
+    let mut seen = seen();
+    seen.history = None;
+    let mut asked = |legacy: bool, candidate: bool, since: [Option<i64>; 2]| {
+        let mut status = status();
+        (status.legacy_asked, status.candidate_asked) = (legacy, candidate);
+        [status.legacy_failing_since, status.candidate_failing_since] =
+            since.map(|since| since.map(at));
+        status.legacy_reachable = since[0].is_none();
+        seen.process = Process::Mirror(Box::new(status));
+        drawn(120, 34, &Screen::default(), &seen, true).0
+    };
+    let nobody = asked(false, false, [None; 2]);
+    assert!(
+        nobody.contains("legacy not asked yet · candidate not asked yet"),
+        "{nobody}"
+    );
+    assert!(!nobody.contains("answers"), "{nobody}");
+    let shadowing_off = asked(true, false, [None; 2]);
+    assert!(
+        shadowing_off.contains("legacy answers · candidate not asked yet"),
+        "{shadowing_off}"
+    );
+    // One request, on which both failed: the candidate is not left alone yet, and has answered nothing.
+    let failed = asked(true, true, [Some(3), Some(4)]);
+    for told in [
+        format!("LEGACY DOWN since {}", seen::clock(at(3))),
+        format!(
+            "candidate fails since {}, and is still asked",
+            seen::clock(at(4))
+        ),
+    ] {
+        assert!(failed.contains(&told), "`{told}` is not in\n{failed}");
+    }
+}
+
 #[test]
 fn what_is_down_is_in_view_on_the_smallest_screen_and_whatever_is_open() {
     let mut seen = seen();
@@ -418,7 +456,11 @@ fn without_a_mirror_a_candidate_is_down_by_the_rule_of_the_pages() {
     let down = seen(2, "complete");
     assert_eq!(
         down.alarms(),
-        [format!("CANDIDATE DOWN since {}", seen::clock(at(240)))]
+        [format!(
+            "CANDIDATE DOWN since {}–{}",
+            seen::clock(at(240)).trim_end_matches(" UTC"),
+            seen::clock(at(300))
+        )]
     );
     assert!(drawn(&down).contains("CANDIDATE DOWN since"));
     // Two requests are no outage, and what has ended is over.
@@ -427,7 +469,7 @@ fn without_a_mirror_a_candidate_is_down_by_the_rule_of_the_pages() {
         assert_eq!(seen.alarms(), Vec::<String>::new(), "{failures} {state}");
         let text = drawn(&seen);
         assert!(!text.contains("CANDIDATE DOWN"), "{text}");
-        assert_eq!(text.contains("candidate failed from"), told, "{text}");
+        assert_eq!(text.contains("candidate failed between"), told, "{text}");
     }
 }
 

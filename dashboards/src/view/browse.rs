@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::known::KnownState;
 use parity_schemas::report::GroupReport;
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Kind;
 use parity_schemas::visible::{meant, names};
 use parity_sink::read::history::MAX_GROUPS;
@@ -51,6 +52,8 @@ pub(crate) struct Browsed<'a> {
     pub(crate) page: usize,
     /// How many pages there are; 1 at least.
     pub(crate) pages: usize,
+    /// Up to when they are counted, by which they are in their order; `None` if nothing is.
+    pub(crate) counted: Option<Timestamp>,
 }
 
 /// A group in the list.
@@ -233,6 +236,7 @@ impl<'a> Browsed<'a> {
             Order::FirstSeen => here.sort_by_key(|folded| Reverse(folded.group.first_seen)),
             Order::Route => here.sort_by(|one, other| one.group.route.cmp(&other.group.route)),
         }
+        let window = decided.report.window;
         let rows = here.iter();
         Self {
             tabs,
@@ -242,6 +246,7 @@ impl<'a> Browsed<'a> {
             total: here.len(),
             page: 1,
             pages: 1,
+            counted: window.map(|window| window.to.min(Timestamp::now())),
         }
     }
 }

@@ -1,6 +1,16 @@
-//! Who changed something, in words.
+//! What was changed and by whom, in words.
 
-use parity_schemas::audit::{Audit, AuditSource};
+use parity_schemas::audit::{Audit, AuditOutcome, AuditSource};
+
+/// What was changed, or what somebody wanted to be.
+pub(crate) fn what(change: &Audit) -> String {
+    match change.outcome {
+        AuditOutcome::Done => change.action.meaning().to_owned(),
+        AuditOutcome::Refused | AuditOutcome::Failed => {
+            format!("asked {}", change.action.wanted())
+        }
+    }
+}
 
 /// Who asked for a change, as far as that is known. It is not made visible.
 pub(crate) fn who(change: &Audit) -> String {
@@ -27,4 +37,29 @@ pub(crate) fn who(change: &Audit) -> String {
         told = format!("{told}, from {}", change.address);
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::audit::AuditAction;
+
+    use super::*;
+
+    #[test]
+    fn what_was_not_done_is_not_told_as_done() {
+        for action in AuditAction::ALL {
+            let told = |outcome| {
+                what(&Audit {
+                    action: *action,
+                    outcome,
+                    ..Audit::default()
+                })
+            };
+            assert_eq!(told(AuditOutcome::Done), action.meaning());
+            for outcome in [AuditOutcome::Refused, AuditOutcome::Failed] {
+                let told = told(outcome);
+                assert!(told.starts_with("asked to "), "{told}");
+            }
+        }
+    }
 }

@@ -1,18 +1,24 @@
 //! Whether the candidate is down: one answer for the pages and for `parity top`.
 //!
 //! The record tells that the candidate gave no answer to the last requests, and a mirror tells whether it still sends it any. Where a mirror
-//! is asked, what it says is valid. Otherwise a candidate is down only if it gave no answer up to now, and something records now: what it did an
-//! hour ago, beside a process that has ended, says nothing of this moment, and is told as what was.
+//! is asked, what it says of its own candidate is valid. Otherwise a candidate is down only if it gave no answer up to now, and something records
+//! now: what it did an hour ago, beside a process that has ended, says nothing of this moment, and is told as what was.
 //!
-//! An answer that cannot be compared is an answer. What another version of the candidate did says nothing of this one.
+//! Several versions may run side by side, each before its own mirror. Each is judged by what was sent to it alone ([`part`]), so
+//! the answers of the one do not hide that the other is down.
+//!
+//! An answer that cannot be compared is an answer. The record knows times to within a bucket, and that is what is told ([`Between`]).
+
+mod part;
 
 use std::collections::BTreeSet;
 
-use parity_schemas::history::{History, HistoryBucket};
+use parity_schemas::history::History;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
+use self::part::{Part, part};
 use super::Status;
 
 /// What is looked at minute by minute: long enough to say since when something is so that began while somebody was paged.
@@ -21,6 +27,8 @@ pub(super) const LATELY_MICROS: i64 = 30 * INTERVAL_MICROS;
 const MINUTES: i64 = 2;
 /// Requests in a row on which a candidate fails until it is called down: fewer may be those of one bad client.
 const LEAST_DOWN: u64 = 3;
+/// Versions of the candidate that are told of side by side: more than any rolling deployment has.
+const MAX_VERSIONS: usize = 8;
 
 /// When the minutes begin that are now.
 pub(super) fn begin_of_now(at: Timestamp) -> Timestamp {
@@ -49,26 +57,71 @@ pub(super) fn live(runs: &[InstanceWatermark]) -> impl Iterator<Item = &Instance
     })
 }
 
+/// When something was: within these two, or exactly then if they are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Between {
+    /// Not before this.
+    pub(crate) from: Timestamp,
+    /// Not after this.
+    pub(crate) to: Timestamp,
+}
+
+impl Between {
+    /// Exactly then.
+    pub(crate) const fn at(time: Timestamp) -> Self {
+        Self {
+            from: time,
+            to: time,
+        }
+    }
+
+    /// In words, `moment` writes a time.
+    pub(crate) fn told(self, moment: impl Fn(Timestamp) -> String) -> String {
+        if self.from == self.to {
+            return moment(self.from);
+        }
+        format!("between {} and {}", moment(self.from), moment(self.to))
+    }
+}
+
 /// Requests, one after the other, of which the candidate answered none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Silence {
-    /// When the first bucket of them begins.
-    pub(crate) since: Timestamp,
+    /// When the first of them was sent: in the first bucket of them.
+    pub(crate) since: Between,
     /// When the last one was sent, at the latest.
     pub(crate) until: Timestamp,
     /// How many they are.
     pub(crate) failed: u64,
 }
 
-/// How the candidate stands.
+/// That a candidate is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outage {
+    /// Since when; `None` if nobody has said so yet.
+    pub(crate) since: Option<Between>,
+    /// On how many requests it failed since; `None` if the record has none of them yet.
+    pub(crate) failed: Option<u64>,
+}
+
+/// How a candidate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Candidate {
     /// Nothing that is known speaks against it.
     Answers,
     /// It answered none of the last requests. A mirror sends it more, or nobody knows how it is now.
     Failed(Silence),
-    /// It is down. `None` if only the mirror knows that by now.
-    Down(Option<Silence>),
+    /// It is down.
+    Down(Outage),
+}
+
+/// How one version of it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OfVersion<'a> {
+    /// The version, where several get requests now; `None` where one does.
+    pub(crate) version: Option<&'a str>,
+    /// How it stands.
+    pub(crate) candidate: Candidate,
 }
 
 /// What is known beside the counts.
@@ -83,62 +136,151 @@ pub(crate) struct Beside<'a> {
     pub(crate) version: &'a str,
 }
 
-/// Whether something was sent to the candidate, or was not because it keeps failing.
-fn is_sent(bucket: &HistoryBucket) -> bool {
-    bucket.compared > 0 || bucket.breaker_open > 0
-}
-
 impl Beside<'_> {
     /// The versions of the candidate that get requests now, or else those that got the last ones.
-    fn versions<'b>(&'b self, history: &'b History) -> BTreeSet<&'b str> {
-        if let Some(status) = self.status {
-            return [status.candidate_version.as_str()].into();
-        }
+    fn versions<'b>(&'b self, history: Option<&'b History>) -> BTreeSet<&'b str> {
         let of_run = |run: &'b InstanceWatermark| run.candidate_version.as_deref();
         let live = live(self.runs).map(|run| of_run(run).unwrap_or(self.version));
-        let live: BTreeSet<&str> = live.collect();
+        let own = self.status.map(|status| status.candidate_version.as_str());
+        let live: BTreeSet<&str> = live.chain(own).collect();
         if !live.is_empty() {
             return live;
         }
-        let last = history.identities.iter().map(|one| one.last).max();
-        let of_last = history.identities.iter();
+        let identities = history.map_or(&[][..], |history| &history.identities);
+        let last = identities.iter().map(|one| one.last).max();
+        let of_last = identities.iter();
         let of_last = of_last.filter(|one| Some(one.last) == last);
-        of_last.map(|one| one.candidate_version.as_str()).collect()
+        let of_last: BTreeSet<&str> = of_last.map(|one| one.candidate_version.as_str()).collect();
+        if of_last.is_empty() {
+            return [self.version].into();
+        }
+        of_last
     }
 
-    /// The requests at the end of a history that the candidate of now did not answer.
-    pub(crate) fn silence(&self, history: &History) -> Option<Silence> {
-        let versions = self.versions(history);
-        let is_of = |place: &u32| {
-            let identity = history.identities.get(*place as usize);
-            identity.is_none_or(|one| versions.contains(one.candidate_version.as_str()))
+    /// How each version stands that gets requests now: by the last minutes, which may be part of what began before them (`whole`
+    /// is of longer steps), or by one history alone, or by what the mirror says. One that is well is not told of.
+    pub(crate) fn candidates<'b>(
+        &'b self,
+        recent: Option<&'b History>,
+        whole: Option<&'b History>,
+    ) -> Vec<OfVersion<'b>> {
+        let versions = self.versions(recent);
+        let all = Versions {
+            at: self.at,
+            live: &versions,
         };
-        let is_silent = |bucket: &&HistoryBucket| {
-            bucket.candidate_unanswered >= bucket.compared && bucket.identities.iter().all(is_of)
+        let each = versions.iter().take(MAX_VERSIONS).map(|version| {
+            let silence = recent.and_then(|recent| match whole {
+                Some(whole) => all.silence_since(recent, whole, version),
+                None => all.silence(recent, version),
+            });
+            OfVersion {
+                version: (versions.len() > 1).then_some(*version),
+                candidate: self.candidate(version, silence),
+            }
+        });
+        each.filter(|one| one.candidate != Candidate::Answers)
+            .collect()
+    }
+
+    /// How a version of the candidate stands that was silent so.
+    fn candidate(&self, version: &str, silence: Option<Silence>) -> Candidate {
+        let own = self.status.filter(|own| own.candidate_version == version);
+        if let Some(own) = own.filter(|own| !own.candidate_reachable) {
+            return Candidate::Down(Outage {
+                since: began(silence, own.candidate_failing_since),
+                failed: silence.map(|silence| silence.failed),
+            });
+        }
+        let Some(silence) = silence.filter(|silence| silence.failed >= LEAST_DOWN) else {
+            return Candidate::Answers;
         };
-        let sent = history
-            .buckets
-            .iter()
-            .rev()
-            .filter(|bucket| is_sent(bucket));
+        let is_now = silence.until > begin_of_now(self.at);
+        let is_lately = silence.until > self.at.saturating_add_micros(-LATELY_MICROS);
+        if own.is_none() && is_now && live(self.runs).next().is_some() {
+            Candidate::Down(Outage {
+                since: Some(silence.since),
+                failed: Some(silence.failed),
+            })
+        } else if is_lately {
+            Candidate::Failed(silence)
+        } else {
+            Candidate::Answers
+        }
+    }
+}
+
+/// Since when it is down: exactly, if the mirror saw it begin, and else as the record has it, which may be longer ago than the
+/// mirror runs.
+fn began(silence: Option<Silence>, exact: Option<Timestamp>) -> Option<Between> {
+    match (silence, exact) {
+        (Some(silence), Some(exact)) if silence.since.to < exact => Some(silence.since),
+        (_, Some(exact)) => Some(Between::at(exact)),
+        (Some(silence), None) => Some(silence.since),
+        (None, None) => None,
+    }
+}
+
+/// The versions that get requests now.
+struct Versions<'a> {
+    at: Timestamp,
+    live: &'a BTreeSet<&'a str>,
+}
+
+impl Versions<'_> {
+    /// The requests at the end of a history that a version did not answer.
+    fn silence(&self, history: &History, version: &str) -> Option<Silence> {
         // What is in a longer bucket may be of its begin.
         let long = length(history).min(LATELY_MICROS);
-        let silent = sent.take_while(is_silent);
-        silent.fold(None, |found: Option<Silence>, bucket| {
-            let until = bucket.from.saturating_add_micros(long);
-            let (until, failed) = found.map_or((until, 0), |found| (found.until, found.failed));
-            Some(Silence {
-                since: bucket.from,
+        let mut found: Option<Silence> = None;
+        let mut is_beside = false;
+        for bucket in history.buckets.iter().rev() {
+            let sent = match part(history, bucket, version, self.live) {
+                Part::Its(sent) => sent,
+                Part::Others => {
+                    is_beside = true;
+                    continue;
+                }
+                Part::Unknown => break,
+            };
+            if !sent.is_any() {
+                continue;
+            }
+            let end = bucket.from.saturating_add_micros(long);
+            let was_away = found.is_some_and(|found| {
+                found.since.from.as_micros() - end.as_micros() > LATELY_MICROS
+            });
+            // Others took its place meanwhile: what it did before is of another time.
+            if !sent.is_silent() || is_beside && was_away {
+                break;
+            }
+            let (until, failed) = found.map_or((end, 0), |found| (found.until, found.failed));
+            found = Some(Silence {
+                since: Between {
+                    from: bucket.from,
+                    to: bucket
+                        .from
+                        .saturating_add_micros(length(history))
+                        .min(self.at),
+                },
                 until: until.min(self.at),
-                failed: failed + bucket.candidate_unanswered,
-            })
-        })
+                failed: failed + sent.unanswered,
+            });
+            is_beside = false;
+        }
+        found
     }
 
     /// The same of the last minutes, which may have begun before them: `whole` is of longer steps.
-    pub(crate) fn silence_since(&self, recent: &History, whole: &History) -> Option<Silence> {
-        let (lately, before) = (self.silence(recent), self.silence(whole));
-        let first = recent.buckets.iter().find(|bucket| is_sent(bucket));
+    fn silence_since(&self, recent: &History, whole: &History, version: &str) -> Option<Silence> {
+        let lately = self.silence(recent, version);
+        let before = self.silence(whole, version);
+        let mut sent = recent.buckets.iter();
+        let first = sent.find(|bucket| match part(recent, bucket, version, self.live) {
+            Part::Its(sent) => sent.is_any(),
+            Part::Unknown => true,
+            Part::Others => false,
+        });
         match (lately, before) {
             // Nothing was sent lately.
             (None, Some(before)) if first.is_none() => Some(Silence {
@@ -148,9 +290,9 @@ impl Beside<'_> {
                 ..before
             }),
             (Some(lately), Some(before))
-                if first.is_some_and(|first| lately.since <= first.from)
-                    && before.since < lately.since
-                    && before.until >= lately.since =>
+                if first.is_some_and(|first| lately.since.from <= first.from)
+                    && before.since.from < lately.since.from
+                    && before.until >= lately.since.from =>
             {
                 Some(Silence {
                     until: lately.until,
@@ -158,28 +300,6 @@ impl Beside<'_> {
                 })
             }
             (lately, _) => lately,
-        }
-    }
-
-    /// How the candidate stands that was silent so.
-    pub(crate) fn candidate(&self, silence: Option<Silence>) -> Candidate {
-        if self
-            .status
-            .is_some_and(|status| !status.candidate_reachable)
-        {
-            return Candidate::Down(silence);
-        }
-        let Some(silence) = silence.filter(|silence| silence.failed >= LEAST_DOWN) else {
-            return Candidate::Answers;
-        };
-        let is_now = silence.until > begin_of_now(self.at);
-        let is_lately = silence.until > self.at.saturating_add_micros(-LATELY_MICROS);
-        if self.status.is_none() && is_now && live(self.runs).next().is_some() {
-            Candidate::Down(Some(silence))
-        } else if is_lately {
-            Candidate::Failed(silence)
-        } else {
-            Candidate::Answers
         }
     }
 }

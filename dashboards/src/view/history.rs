@@ -8,6 +8,7 @@ mod groups;
 mod hour;
 mod marks;
 mod onset;
+mod shared;
 
 use std::collections::HashSet;
 
@@ -25,6 +26,7 @@ pub(crate) use groups::{DAY_MICROS, GroupTimes, SeenAt};
 
 use self::hour::Hour;
 use self::onset::{Of, onset};
+use self::shared::share;
 use super::decided::{Decided, decided};
 use super::words::plural;
 use crate::question::Question;
@@ -109,26 +111,36 @@ fn read(
             .any(|one| one != version)
     });
     if has_others {
+        // In the same buckets, so that the two can be laid upon each other.
+        let window = history.window;
         let mut alone = reader.history(&HistoryFilter {
             selection: Selection {
-                candidate_version: version,
+                candidate_version: version.clone(),
+                since: window.map(|window| window.from).or(filter.selection.since),
                 ..filter.selection.clone()
             },
+            until: window.map(|window| window.to).or(filter.until),
             fingerprints: Vec::new(),
+            without_latency: true,
             ..filter.clone()
         })?;
         judge(&mut alone, thresholds);
-        history.onset = alone.onset;
-        for route in &mut history.routes {
-            let mut of_version = alone.routes.iter_mut();
-            let found = of_version.find(|found| found.route == route.route);
-            route.onset = found.and_then(|found| found.onset.take());
-        }
+        history.of_candidate = version;
+        lay_upon(&mut history, alone);
     } else {
         judge(&mut history, thresholds);
     }
     marks::of_switches(reader, filter, &mut history)?;
     Ok(history)
+}
+
+/// Takes over what is of one version alone: since when it differs, its routes, and its part of what it shares with others. A rate of
+/// several versions is that of none of them.
+fn lay_upon(history: &mut History, alone: History) {
+    share(history, &alone);
+    history.onset = alone.onset;
+    history.routes = alone.routes;
+    history.routes_left_out = alone.routes_left_out;
 }
 
 /// Says since when the services differ: on all routes together, and on each.

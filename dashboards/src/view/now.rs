@@ -18,7 +18,7 @@ use parity_sink::read::history::HistoryFilter;
 use parity_sink::{Reader, Selection, StoreError};
 
 use super::changes::who;
-use super::down::{LATELY_MICROS, begin_of_now, length, live};
+use super::down::{Between, LATELY_MICROS, begin_of_now, length, live};
 use super::history::switches;
 use super::words::{grouped, percent, plural, shown};
 use super::{Status, Tone};
@@ -212,9 +212,11 @@ impl Now<'_> {
     pub(crate) fn alerts(&self, moment: impl Fn(Timestamp) -> String + Copy) -> Vec<Alert> {
         let mut alerts = Vec::new();
         if self.is_legacy_down() {
+            let since = self.status.and_then(|status| status.legacy_failing_since);
+            let since = since.map(|since| format!(" since {}", moment(since)));
             alerts.push(Alert::bad(
                 "The legacy does not answer",
-                "clients get errors",
+                format!("clients get errors{}", since.unwrap_or_default()),
             ));
         }
         alerts.extend(self.clients(moment));
@@ -310,29 +312,36 @@ impl Now<'_> {
         Some(Alert::bad("Shadowing is off", told))
     }
 
-    /// About when the last request was received.
-    fn last_request(&self) -> Option<Timestamp> {
+    /// When the last request was received: in the last bucket that has any, of which a report may know the minute.
+    fn last_request(&self) -> Option<Between> {
         let last = |history: &History| {
             let mut buckets = history.buckets.iter().rev();
             let bucket = buckets.find(|bucket| bucket.received > 0)?;
-            Some(bucket.from.saturating_add_micros(length(history)))
+            Some(Between {
+                from: bucket.from,
+                to: bucket.from.saturating_add_micros(length(history)),
+            })
+        };
+        let minute = |to: Timestamp| Between {
+            from: to.saturating_add_micros(-INTERVAL_MICROS),
+            to,
         };
         match (last(&self.lately.recent), last(self.history), self.counted) {
             (Some(recent), ..) => Some(recent),
-            (None, Some(to), Some(counted)) => {
-                Some(to.min(counted.max(to.saturating_add_micros(-length(self.history)))))
+            (None, Some(shown), Some(counted)) => {
+                Some(minute(shown.to.min(counted.max(shown.from))))
             }
-            (None, shown, counted) => shown.or(counted),
+            (None, shown, counted) => shown.or(counted.map(minute)),
         }
     }
 
     fn traffic(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
         let last = self.last_request()?;
-        let passed = self.lately.at.as_micros() - last.as_micros();
+        let passed = self.lately.at.as_micros() - last.to.as_micros();
         let last = format!(
             "the last one was received about {} ({})",
             ago(passed.max(0)),
-            moment(last)
+            last.told(&moment)
         );
         if live(self.watermarks).next().is_some() {
             return (passed >= QUIET_MICROS).then(|| Alert::bad("No requests", last));

@@ -29,10 +29,23 @@ pub struct Status {
     pub ready: bool,
     /// Whether requests are shadowed.
     pub shadowing: bool,
-    /// Whether the last request to the legacy was answered; `true` before the first.
+    /// Whether the last request to the legacy was answered; `true` before the first, see `legacy_asked`.
     pub legacy_reachable: bool,
-    /// Whether the candidate is used; `false` while the breaker is open.
+    /// Whether a request of a client was sent to the legacy since the process began, or since the configuration names this
+    /// one. Until then nobody knows whether it answers.
+    #[serde(default = "asked")]
+    pub legacy_asked: bool,
+    /// When it was noticed that the legacy does not answer; `None` if it answered the last request of a client.
+    #[serde(default)]
+    pub legacy_failing_since: Option<Timestamp>,
+    /// Whether the candidate is used; `false` while the breaker is open, `true` before the first request, see `candidate_asked`.
     pub candidate_reachable: bool,
+    /// The same as `legacy_asked` of the candidate, by whatever was sent to it.
+    #[serde(default = "asked")]
+    pub candidate_asked: bool,
+    /// When the first failure of the candidate since its last answer was noticed; `None` if it answered the last request.
+    #[serde(default)]
+    pub candidate_failing_since: Option<Timestamp>,
     /// Shadow requests under way.
     pub shadows_in_flight: usize,
     /// Bytes held by shadows and queued exchanges.
@@ -57,6 +70,49 @@ pub struct Status {
     pub descriptors_low: Option<String>,
     /// Why the last reload of the configuration was refused; `None` if it succeeded.
     pub config_error: Option<String>,
+}
+
+/// A mirror that does not say so is of an earlier program, which counted a service that was not asked as one that answers.
+const fn asked() -> bool {
+    true
+}
+
+/// How a service stands, by what the mirror sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing was sent to it, so nobody knows.
+    NotAsked,
+    /// It answered the last request.
+    Answers,
+    /// It is still asked, and failed on the last requests, since then.
+    Fails(Timestamp),
+    /// It is taken to be down; since when, if the mirror says so.
+    Down(Option<Timestamp>),
+}
+
+impl Standing {
+    fn of(asked: bool, reachable: bool, failing_since: Option<Timestamp>) -> Self {
+        match (asked, reachable, failing_since) {
+            (_, false, since) => Self::Down(since),
+            (false, true, _) => Self::NotAsked,
+            (true, true, Some(since)) => Self::Fails(since),
+            (true, true, None) => Self::Answers,
+        }
+    }
+}
+
+impl Status {
+    /// How the legacy stands.
+    pub(crate) fn legacy(&self) -> Standing {
+        let since = self.legacy_failing_since;
+        Standing::of(self.legacy_asked, self.legacy_reachable, since)
+    }
+
+    /// How the candidate stands.
+    pub(crate) fn candidate(&self) -> Standing {
+        let since = self.candidate_failing_since;
+        Standing::of(self.candidate_asked, self.candidate_reachable, since)
+    }
 }
 
 /// The recording of live requests.

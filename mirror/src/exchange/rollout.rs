@@ -16,6 +16,7 @@ use http::header::{HeaderName, HeaderValue};
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::head::RequestHead;
+use crate::exchange::reached::{Reached, ServiceSeen};
 use crate::exchange::sampling;
 use crate::exchange::side::{BySide, Side};
 
@@ -97,8 +98,8 @@ pub(crate) struct RolloutState {
     in_a_row: AtomicU32,
     repaired: AtomicU64,
     served: BySide<Served>,
-    /// Whether the legacy gave no answer to the last request, of a client or of a shadow.
-    legacy_down: AtomicBool,
+    /// Whether the legacy answers, clients or shadows.
+    legacy: Reached,
 }
 
 /// What was seen of one service.
@@ -115,7 +116,7 @@ impl RolloutState {
             is_down: AtomicBool::new(false),
             in_a_row: AtomicU32::new(0),
             repaired: AtomicU64::new(0),
-            legacy_down: AtomicBool::new(false),
+            legacy: Reached::default(),
             served: BySide::new(|_| Served {
                 answered: AtomicU64::new(0),
                 errors: AtomicU64::new(0),
@@ -166,19 +167,25 @@ impl RolloutState {
         }
     }
 
-    /// Records whether the legacy answered the last request; returns whether that has changed.
+    /// Records whether the legacy answered the last request; returns whether that has changed. That it answers the first one
+    /// is no change.
     pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
-        // Read first: a store on every answer would bounce the cache line between cores.
-        let changed = self.legacy_down.load(Ordering::Relaxed) == answers;
-        if changed {
-            self.legacy_down.store(!answers, Ordering::Relaxed);
-        }
-        changed
+        self.legacy.answers(answers)
     }
 
-    /// Whether the legacy answered the last request.
+    /// It is another legacy from now on, of which nothing is known.
+    pub(crate) fn forget_legacy(&self) {
+        self.legacy.forget();
+    }
+
+    /// Whether the legacy answered the last request, or got none.
     pub(crate) fn legacy_reachable(&self) -> bool {
-        !self.legacy_down.load(Ordering::Relaxed)
+        self.legacy.is_reachable()
+    }
+
+    /// What is known of the legacy.
+    pub(crate) fn legacy_seen(&self) -> ServiceSeen {
+        self.legacy.seen()
     }
 
     /// A service did not answer a request, or not whole.

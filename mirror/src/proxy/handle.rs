@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::exchange::ServiceSeen;
 use crate::exchange::{Observer, RolloutSeen};
 use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
 use crate::proxy::process::ProcessState;
@@ -64,14 +65,23 @@ impl MirrorHandle {
         let policy = loaded.policy();
         let admission = self.process.admission();
         admission.budget().set_limit(policy.limits.shadow_bytes);
-        let moved = self
-            .applied
-            .borrow()
-            .as_ref()
-            .is_none_or(|before| before.loaded.policy().candidate.url != policy.candidate.url);
-        if moved {
-            // The breaker's state is about the former candidate.
-            admission.breaker().succeeded();
+        // What is known is about the former services.
+        let (legacy_moved, candidate_moved) =
+            self.applied
+                .borrow()
+                .as_ref()
+                .map_or((true, true), |before| {
+                    let before = before.loaded.policy();
+                    (
+                        before.legacy.url != policy.legacy.url,
+                        before.candidate.url != policy.candidate.url,
+                    )
+                });
+        if legacy_moved {
+            self.process.forget_legacy();
+        }
+        if candidate_moved {
+            admission.breaker().forget();
         }
         let (taken, workers) = mpsc::channel();
         let next = Arc::new(PolicyUpdate {
@@ -162,9 +172,19 @@ impl MirrorHandle {
         self.process.legacy_reachable()
     }
 
-    /// Whether the candidate gets requests; `false` while the breaker is open.
+    /// Whether the candidate gets requests; `false` while the breaker is open, `true` before the first.
     pub fn candidate_reachable(&self) -> bool {
         self.process.candidate_reachable()
+    }
+
+    /// Whether the legacy was asked anything for a client, and since when it does not answer.
+    pub fn legacy_seen(&self) -> ServiceSeen {
+        self.process.legacy_seen()
+    }
+
+    /// Whether the candidate was asked anything, and since when it does not answer.
+    pub fn candidate_seen(&self) -> ServiceSeen {
+        self.process.candidate_seen()
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::descriptors::ConnectionLimits;
-use crate::exchange::{Admission, ProcessResources};
+use crate::exchange::{Admission, ProcessResources, ServiceSeen};
 use crate::limits::Limits;
 
 /// The shared state.
@@ -79,14 +79,34 @@ impl ProcessState {
         self.without_place.load(Ordering::Relaxed) > 0
     }
 
-    /// Records whether the legacy answered the last request; returns whether that has changed.
+    /// Records whether the legacy answered the last request; returns whether that has changed. That it answers the first one
+    /// is no change.
     pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
         self.exchange.rollout().legacy_answers(answers)
     }
 
-    /// Whether the legacy answered the last request.
+    /// It is another legacy from now on, of which nothing is known.
+    pub(crate) fn forget_legacy(&self) {
+        self.exchange.rollout().forget_legacy();
+    }
+
+    /// Whether the legacy answered the last request, or got none.
     pub(crate) fn legacy_reachable(&self) -> bool {
         self.exchange.rollout().legacy_reachable()
+    }
+
+    /// What is known of the legacy.
+    pub(crate) fn legacy_seen(&self) -> ServiceSeen {
+        self.exchange.rollout().legacy_seen()
+    }
+
+    /// What is known of the candidate.
+    pub(crate) fn candidate_seen(&self) -> ServiceSeen {
+        let breaker = self.admission().breaker();
+        ServiceSeen {
+            asked: breaker.is_tried(),
+            failing_since: breaker.failing_since(),
+        }
     }
 
     /// Whether the candidate gets requests: the breaker is closed.

@@ -60,7 +60,8 @@ fn each_change_has_a_line_that_says_who_and_what() {
         let page = (page.status == 200).then(|| page.json())?;
         Some(page["mismatches"][0]["id"].as_str()?.to_owned())
     });
-    let mut count = 0;
+    // That it began.
+    let mut count = 1;
     let mut done = |what: &dyn Fn()| {
         what();
         count += 1;
@@ -168,7 +169,7 @@ fn each_change_has_a_line_that_says_who_and_what() {
             "/api/v1/shadowing/off",
             401,
             "",
-            "this port needs a token",
+            "the token is wrong: ",
         ),
         (
             &[("authorization", &*may), ("origin", "http://evil.example")],
@@ -177,7 +178,7 @@ fn each_change_has_a_line_that_says_who_and_what() {
             "change",
             "another origin",
         ),
-        (&[], "/gate/flagger/confirm", 401, "", "no token"),
+        (&[], "/gate/flagger/confirm", 401, "", "needs a token"),
     ] {
         let line = done(&|| {
             assert_eq!(post(&mirror, path, headers, "{}").status, status, "{path}");
@@ -192,8 +193,12 @@ fn each_change_has_a_line_that_says_who_and_what() {
     }
     // Whoever asks for nothing that changes something leaves none.
     assert_eq!(mirror.ask("/api/v1/report").status, 401);
-    let all = changes(&mirror, 12, &looks);
-    assert_eq!(all.len(), 12, "{all:?}");
+    let all = changes(&mirror, 13, &looks);
+    assert_eq!(all.len(), 13, "{all:?}");
+    assert_eq!(
+        [text(&all[12], "action"), text(&all[12], "detail")],
+        ["started", "shadowing is on"]
+    );
 
     // Page by page, by kind and by time.
     let page = |query: &str| {
@@ -227,6 +232,8 @@ fn each_change_has_a_line_that_says_who_and_what() {
     let shown = client::send(mirror.admin, "GET", "/audit", &headers, b"").text();
     for told in [
         "shadowing was stopped",
+        "asked to stop shadowing",
+        "asked to have the configuration read again",
         "by a signal",
         "anna \\u{1b}[1m&#60;b&#62;, by the admin port, with the change token, from 127.0.0.1:",
         "changed: sample 1 → 0.5, limits.body",
@@ -264,7 +271,7 @@ fn without_a_store_the_change_is_made_and_the_log_says_that_the_line_waits() {
     assert!(log.contains("until the store works again"), "{log}");
     // It was kept for when the store works.
     std::fs::create_dir(folder).expect("a folder");
-    let lines = changes(&mirror, 1, "");
+    let lines = changes(&mirror, 2, "");
     assert_eq!(text(&lines[0], "action"), "shadowing_off");
     mirror.stop();
 }
@@ -281,9 +288,9 @@ fn a_line_that_never_comes_to_the_store_is_told_with_all_that_it_said() {
     });
     assert_eq!(post(&mirror, "/api/v1/shadowing/off", &[], "").status, 200);
     let (_, log) = mirror.stop();
-    let lost = log
-        .lines()
-        .find(|line| line.contains("the line of a change is lost"));
+    let lost = log.lines().find(|line| {
+        line.contains("the line of a change is lost") && !line.contains("action=started")
+    });
     let lost = lost.unwrap_or_else(|| panic!("{log}"));
     for told in [
         "ERROR",
@@ -334,7 +341,7 @@ fn a_busy_store_delays_no_answer_of_parity_ui() {
     );
     other.execute_batch("ROLLBACK").expect("it is free");
     let lines = wait_for("the line", || {
-        listed(&ui, "", "").filter(|lines| !lines.is_empty())
+        listed(&ui, "action=rerun", "").filter(|lines| !lines.is_empty())
     });
     assert_eq!(text(&lines[0], "subject"), id);
     wait_for("what became of it", || {
@@ -356,7 +363,8 @@ fn parity_ui_writes_the_lines_of_what_is_asked_of_it() {
     let gate = post(&ui, "/api/v1/gate?migration=payments", &[], "");
     assert_eq!(gate.status, 200);
     let lines = listed(&ui, "migration=payments", "").expect("readable");
-    assert_eq!(lines.len(), 1, "{lines:?}");
+    // Before it stands that the mirror began.
+    assert_eq!(lines.len(), 2, "{lines:?}");
     assert_eq!(
         [text(&lines[0], "action"), text(&lines[0], "token")],
         ["decision", ""]
@@ -395,7 +403,7 @@ fn lines_come_to_clickhouse_directly_and_through_kafka() {
             let lines = listed(&sink, "", "")?;
             let own = lines.iter().filter(|line| line["instance"] == instance);
             let actions: Vec<_> = own.map(|line| text(line, "action").to_owned()).collect();
-            (actions == ["reload", "shadowing_off"]).then_some(())
+            (actions == ["reload", "shadowing_off", "started"]).then_some(())
         });
         mirror.stop();
     }
@@ -411,7 +419,7 @@ fn lines_come_to_clickhouse_directly_and_through_kafka() {
     );
     assert_eq!(
         sink.ask(&rest).json()["changes"].as_array().map(Vec::len),
-        Some(1)
+        Some(3)
     );
     assert_eq!(
         listed(&sink, "action=reload&since=1h", "").map(|lines| lines.len()),

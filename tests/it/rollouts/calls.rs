@@ -81,16 +81,17 @@ fn of_type(kind: &str) -> String {
 /// Without the token, nothing is told of what is wrong.
 fn unknown() -> Vec<Case> {
     let case = |body: &str| Case::new(401, "needs a token", body);
+    let wrong = |body: &str| Case::new(401, "token of the webhook is wrong: ", body);
     let cut = format!("{{\"metadata\":{{\"token\":\"{TOKEN}\"");
     vec![
         case(""),
         case("{}"),
         case(&cut),
-        case(&body("wrong", "")),
+        wrong(&body("wrong", "")),
         case(&body("", "")),
-        case(&body(TOKEN.trim_start_matches('a'), "")),
-        case(&body("wrong", "")).known(),
-        case("{}").with("wrong"),
+        wrong(&body(TOKEN.trim_start_matches('a'), "")),
+        wrong(&body("wrong", "")).known(),
+        wrong("{}").with("wrong"),
         case("{}").with(""),
     ]
 }

@@ -85,10 +85,7 @@ impl Hook {
 pub(super) async fn answer(hook: Hook, gate: &Gate, request: Request) -> Response {
     match judged(hook, gate, request).await {
         Ok(said) => said,
-        Err(Refused::Unknown) => guard::unknown(line(
-            StatusCode::UNAUTHORIZED,
-            "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN",
-        )),
+        Err(Refused::Unknown(why)) => guard::unknown(line(StatusCode::UNAUTHORIZED, &why)),
         Err(Refused::LookOnly) => {
             let error = guard::look_only();
             line(error.status(), error.message())
@@ -101,7 +98,7 @@ pub(super) async fn answer(hook: Hook, gate: &Gate, request: Request) -> Respons
 /// Why a call gets no yes.
 enum Refused {
     /// It has no token, or a wrong one.
-    Unknown,
+    Unknown(String),
     /// Its token may only look.
     LookOnly,
     /// It is not understood.
@@ -130,10 +127,15 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
     let token = call.as_ref().ok().and_then(|call| call.metadata(TOKEN));
     let role = guard::is_known(site, &head.headers, token);
     let refused = match role {
-        None => Some((
-            Refused::Unknown,
-            "it has no token, or a wrong one".to_owned(),
-        )),
+        None => {
+            let why = if guard::has_token(&head.headers, token) {
+                format!("the token of the webhook is wrong: {}", guard::WHERE)
+            } else {
+                "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN"
+                    .to_owned()
+            };
+            Some((Refused::Unknown(why.clone()), why))
+        }
         Some(Role::Look) => Some((Refused::LookOnly, guard::look_only().message().to_owned())),
         Some(Role::Change) => None,
     };

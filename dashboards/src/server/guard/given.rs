@@ -3,7 +3,7 @@
 //! It is read here and compared elsewhere (`access`). A name comes to logs and pages, so none leaves here that may have a token in it.
 
 use axum::http::HeaderMap;
-use axum::http::header;
+use axum::http::header::{self, HeaderValue};
 use base64::Engine as _;
 use parity_schemas::visible::visible_up_to;
 
@@ -12,6 +12,8 @@ use super::super::access::Access;
 /// What stands in `Authorization`.
 pub(super) enum Given {
     Nothing,
+    /// Something that has no token.
+    Unreadable,
     Bearer(Vec<u8>),
     /// User and password.
     Basic(Vec<u8>, Vec<u8>),
@@ -19,12 +21,14 @@ pub(super) enum Given {
 
 impl Given {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        Self::read(headers).unwrap_or(Self::Nothing)
+        match headers.get(header::AUTHORIZATION) {
+            Some(value) => Self::read(value).unwrap_or(Self::Unreadable),
+            None => Self::Nothing,
+        }
     }
 
-    fn read(headers: &HeaderMap) -> Option<Self> {
-        let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-        let (scheme, credentials) = value.split_once(' ')?;
+    fn read(value: &HeaderValue) -> Option<Self> {
+        let (scheme, credentials) = value.to_str().ok()?.split_once(' ')?;
         let credentials = credentials.trim();
         if scheme.eq_ignore_ascii_case("bearer") {
             return Some(Self::Bearer(credentials.into()));
@@ -41,7 +45,7 @@ impl Given {
 
     pub(super) fn token(&self) -> Option<&[u8]> {
         match self {
-            Self::Nothing => None,
+            Self::Nothing | Self::Unreadable => None,
             Self::Bearer(token) | Self::Basic(_, token) => Some(token),
         }
     }

@@ -100,6 +100,21 @@ fn the_token_counts_as_bearer_and_as_password() {
         assert_ne!(given(wrong).token(), Some(&token[..]), "{wrong}");
     }
     assert!(Given::of(&HeaderMap::new()).token().is_none());
+    // What is wrong with it is told, and nothing of what would be right.
+    for (value, code, told) in [
+        (None, "token_needed", "this port needs a token: "),
+        (Some("Bearer "), "token_needed", "this port needs a token: "),
+        (Some("Digest x"), "token_needed", "is none: write Bearer"),
+        (Some("Basic !!"), "token_needed", "is none: write Bearer"),
+        (Some("Bearer 0123"), "token_wrong", "the token is wrong: "),
+        (Some("Basic dXNlcjp4"), "token_wrong", "--token-file"),
+    ] {
+        let refused = without_role(&value.map_or(Given::Nothing, given));
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{value:?}");
+        assert_eq!(refused.code().as_str(), code, "{value:?}");
+        assert!(refused.message().contains(told), "{}", refused.message());
+        assert!(!refused.message().contains("0123"), "{value:?}");
+    }
     // A name comes to logs and pages.
     assert_eq!(
         given("Basic YRtbMW3igK46eA==").user(&open).as_deref(),

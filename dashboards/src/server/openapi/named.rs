@@ -98,7 +98,7 @@ const NAMED: [(&str, &str, &str, &str); 27] = [
         "after",
         "string",
         "The `next` of the page before, unchanged",
-        "50",
+        "50_0123456789abcdef",
     ),
     (
         "after",

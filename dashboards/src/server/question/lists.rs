@@ -14,11 +14,41 @@ pub(in crate::server) const MAX_LISTED: usize = 1_000;
 /// Entries of one answer where nobody says how many: as many as a page has.
 const LISTED: usize = 100;
 
+/// Where a page of a list begins: behind this many entries, or rather behind the one of this name, wherever that is by now. So
+/// entries that came before it meanwhile move nothing.
+#[derive(Debug, Default)]
+pub(in crate::server) struct After {
+    count: usize,
+    name: Option<String>,
+}
+
+impl After {
+    /// `None` if it is no place.
+    fn read(text: &str) -> Option<Self> {
+        let (count, name) = match text.split_once('_') {
+            Some((count, name)) => (count, Some(name.to_owned())),
+            None => (text, None),
+        };
+        let count = count.parse().ok()?;
+        Some(Self { count, name })
+    }
+
+    /// Which entry is the first, of those with these names.
+    pub(in crate::server) fn first(&self, names: impl Iterator<Item = String>) -> usize {
+        let Some(name) = &self.name else {
+            return self.count;
+        };
+        let mut names = names;
+        let found = names.position(|one| one == *name);
+        found.map_or(self.count, |at| at + 1)
+    }
+}
+
 /// What is asked of a list.
 #[derive(Debug, Default)]
 pub(in crate::server) struct ListAsking {
     asking: Asking,
-    after: usize,
+    after: After,
     limit: Option<usize>,
 }
 
@@ -45,7 +75,7 @@ impl Parameters for ListAsking {
         match name {
             "limit" => self.limit = Some(values::limit(value, MAX_LISTED)?),
             "after" => {
-                self.after = value.parse().map_err(|_| {
+                self.after = After::read(value).ok_or_else(|| {
                     format!("`{value}` is no place; give the `next` of the page before as it was")
                 })?;
             }
@@ -56,8 +86,13 @@ impl Parameters for ListAsking {
 }
 
 impl ListAsking {
-    /// The question to the record of this site, after how many, and how many.
-    pub(in crate::server) fn of(self, site: &Site) -> (Question, usize, usize) {
+    #[cfg(test)]
+    pub(in crate::server) fn into_after(self) -> After {
+        self.after
+    }
+
+    /// The question to the record of this site, after which entry, and how many.
+    pub(in crate::server) fn of(self, site: &Site) -> (Question, After, usize) {
         let limit = self.limit.unwrap_or(LISTED);
         (self.asking.of(site), self.after, limit)
     }
@@ -99,8 +134,8 @@ impl Parameters for GroupsAsking {
 }
 
 impl GroupsAsking {
-    /// The question to the record of this site, which groups, after how many, and how many.
-    pub(in crate::server) fn of(self, site: &Site) -> (Question, Browsing, usize, usize) {
+    /// The question to the record of this site, which groups, after which, and how many.
+    pub(in crate::server) fn of(self, site: &Site) -> (Question, Browsing, After, usize) {
         let (question, after, limit) = self.list.of(site);
         (question, self.browsing, after, limit)
     }

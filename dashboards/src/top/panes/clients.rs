@@ -2,10 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
-use super::super::seen::{Connection, Process, Seen, clock};
+use super::super::seen::{Connection, Process, Seen, clock, down_told, legacy_down};
 use super::{BAD, BOLD, DIM, GOOD, MAX_SENTENCES, OPEN, parted, plain, style, text};
 use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown};
-use crate::view::{Candidate, ReportView, Status};
+use crate::view::{Candidate, ReportView, Standing, Status};
 
 /// Do users get their answers?
 pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
@@ -85,12 +85,25 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
     if !status.ready {
         services.push(text(BAD, "draining: accepts no requests"));
     }
-    services.push(if status.legacy_reachable {
-        text(GOOD, "legacy answers")
-    } else {
-        text(BAD, "LEGACY DOWN")
+    services.push(match status.legacy() {
+        Standing::NotAsked => text(DIM, "legacy not asked yet"),
+        Standing::Answers => text(GOOD, "legacy answers"),
+        Standing::Fails(since) | Standing::Down(Some(since)) => text(BAD, legacy_down(Some(since))),
+        Standing::Down(None) => text(BAD, legacy_down(None)),
     });
-    services.push(candidate(seen).unwrap_or_else(|| text(GOOD, "candidate answers")));
+    let of_candidate = candidates(seen);
+    if of_candidate.is_empty() {
+        services.push(match status.candidate() {
+            Standing::NotAsked => text(DIM, "candidate not asked yet"),
+            Standing::Answers => text(GOOD, "candidate answers"),
+            Standing::Fails(since) => text(
+                OPEN,
+                format!("candidate fails since {}, and is still asked", clock(since)),
+            ),
+            Standing::Down(_) => text(BAD, "CANDIDATE DOWN"),
+        });
+    }
+    services.extend(of_candidate);
     services.push(if status.shadowing {
         plain("shadowing is on")
     } else {
@@ -142,26 +155,24 @@ fn lately(seen: &Seen) -> Option<Line<'static>> {
             ),
         ),
     ];
-    spans.extend(candidate(seen));
+    spans.extend(candidates(seen));
     Some(parted(spans))
 }
 
-/// How the candidate stands, if something speaks against it.
-fn candidate(seen: &Seen) -> Option<Span<'static>> {
-    Some(match seen.candidate() {
-        Candidate::Answers => return None,
-        Candidate::Down(Some(silence)) => text(
-            BAD,
-            format!("CANDIDATE DOWN since {}", clock(silence.since)),
-        ),
-        Candidate::Down(None) => text(BAD, "CANDIDATE DOWN"),
-        Candidate::Failed(silence) => text(
+/// How those versions of the candidate stand that are not well.
+fn candidates(seen: &Seen) -> Vec<Span<'static>> {
+    let each = seen.candidates().into_iter();
+    each.filter_map(|(name, candidate)| match candidate {
+        Candidate::Answers => None,
+        Candidate::Down(outage) => Some(text(BAD, down_told(&name, &outage))),
+        Candidate::Failed(silence) => Some(text(
             OPEN,
             format!(
-                "candidate failed from {} to {}",
-                clock(silence.since),
+                "candidate{name} failed between {} and {}",
+                clock(silence.since.from),
                 clock(silence.until)
             ),
-        ),
+        )),
     })
+    .collect()
 }

@@ -1,6 +1,8 @@
 //! What a chart of a history shows, before anything draws it: bars by place, a scale, times, and what changed.
 
-use parity_schemas::history::{History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory};
+use parity_schemas::history::{
+    Compared, History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory,
+};
 use parity_schemas::time::Timestamp;
 
 use super::hour::{Hour, length};
@@ -45,6 +47,18 @@ pub(crate) struct Bar<'a> {
     pub(crate) is_high: bool,
     /// Its counts.
     pub(crate) bucket: &'a HistoryBucket,
+    /// What the rate is of; `None` where several versions counted, and none of them is the one that is told of.
+    pub(crate) counted: Option<Compared>,
+    /// Of which versions it is, where others counted beside it or the rate cannot be told. They are not made visible.
+    versions: Option<Versions>,
+}
+
+/// That several versions counted in a bucket.
+enum Versions {
+    /// The rate is of this one alone.
+    Of(String),
+    /// They are these, and the rate would be of none.
+    Mixed(Vec<String>),
 }
 
 /// What changed at one time.
@@ -69,13 +83,16 @@ impl<'a> ChartView<'a> {
             .buckets
             .iter()
             .filter_map(|bucket| {
-                let rate =
-                    (bucket.compared > 0).then(|| bucket.differing as f64 / bucket.compared as f64);
+                let (counted, versions) = of_one(history, bucket);
+                let rate = counted.filter(|counted| counted.compared > 0);
+                let rate = rate.map(Compared::rate);
                 Some(Bar {
                     place: history.place(bucket)?,
                     rate,
-                    is_high: bucket.differing > 0 && rate.is_some_and(|rate| rate > allowed),
+                    is_high: rate.is_some_and(|rate| rate > allowed),
                     bucket,
+                    counted,
+                    versions,
                 })
             })
             .collect();
@@ -167,19 +184,19 @@ impl<'a> ChartView<'a> {
 
     /// A bucket in one line, visible.
     pub(crate) fn line(&self, bar: &Bar<'_>) -> String {
-        let bucket = bar.bucket;
-        let rate = bar.rate.map_or_else(
-            || "nothing compared".to_owned(),
-            |rate| {
-                format!(
-                    "{} differ, {} of {}",
-                    percent(rate),
-                    grouped(bucket.differing),
-                    grouped(bucket.compared)
-                )
-            },
-        );
-        format!("{}: {rate}", self.hour.told(bucket.from))
+        let told = match (bar.rate, bar.counted) {
+            (Some(rate), Some(counted)) => format!(
+                "{} differ, {} of {}",
+                percent(rate),
+                grouped(counted.differing),
+                grouped(counted.compared)
+            ),
+            (_, Some(_)) => "nothing compared".to_owned(),
+            (_, None) => "no rate".to_owned(),
+        };
+        let of = bar.of().map(|of| format!(" ({of})"));
+        let time = self.hour.told(bar.bucket.from);
+        format!("{time}: {told}{}", of.unwrap_or_default())
     }
 
     /// When a bucket begins.
@@ -197,6 +214,11 @@ impl<'a> ChartView<'a> {
         self.history.routes.iter()
     }
 
+    /// The version that the routes are of, where several counted. It is visible.
+    pub(crate) fn of_candidate(&self) -> Option<String> {
+        self.history.of_candidate.as_deref().map(version)
+    }
+
     /// Since when a route differs by more than is allowed, in a cell.
     pub(crate) fn since(&self, route: &RouteHistory) -> String {
         let Some(onset) = &route.onset else {
@@ -211,6 +233,38 @@ impl<'a> ChartView<'a> {
                 format!("not proven, since {}", self.hour.told(from))
             }
             _ => "within what is allowed".to_owned(),
+        }
+    }
+}
+
+impl Bar<'_> {
+    /// Of which versions it is, visible; `None` where only one counted.
+    pub(crate) fn of(&self) -> Option<String> {
+        Some(match self.versions.as_ref()? {
+            Versions::Of(name) => format!("candidate {} alone", version(name)),
+            Versions::Mixed(names) => {
+                let names: Vec<String> = names.iter().map(|name| version(name)).collect();
+                format!("candidates {} together", names.join(", "))
+            }
+        })
+    }
+}
+
+/// What of a bucket is of one version, and which one, where several counted.
+fn of_one(history: &History, bucket: &HistoryBucket) -> (Option<Compared>, Option<Versions>) {
+    let versions = history.versions(bucket);
+    if versions.len() < 2 {
+        let all = Compared {
+            compared: bucket.compared,
+            differing: bucket.differing,
+        };
+        return (Some(all), None);
+    }
+    match (bucket.of_candidate, &history.of_candidate) {
+        (Some(own), Some(name)) => (Some(own), Some(Versions::Of(name.clone()))),
+        _ => {
+            let names = versions.into_iter().map(str::to_owned).collect();
+            (None, Some(Versions::Mixed(names)))
         }
     }
 }
@@ -327,6 +381,39 @@ mod tests {
                 .contains("of 3 steps nothing is recorded")
         );
         assert!(view.line(&view.bars[2]).ends_with("nothing compared"));
+    }
+
+    /// A candidate that differs in all and one that differs in nothing are not two that differ in half.
+    #[test]
+    fn no_rate_is_of_several_versions() {
+        let mut history = history(&[(0, 10, 20), (1, 10, 20), (2, 1, 10)], 3);
+        let identity = |version: &str| parity_schemas::history::HistoryIdentity {
+            legacy_version: String::new(),
+            candidate_version: version.to_owned(),
+            rules_hash: String::new(),
+            first: history.buckets[0].from,
+            last: history.buckets[0].from,
+        };
+        history.identities = ["1", "2", "3\u{202e}"].map(identity).into();
+        history.of_candidate = Some("2".to_owned());
+        for (bucket, of) in history.buckets.iter_mut().zip([[0, 1], [0, 2], [1, 1]]) {
+            bucket.identities = of.to_vec();
+        }
+        history.buckets[0].of_candidate = Some(Compared {
+            compared: 10,
+            differing: 0,
+        });
+        let view = ChartView::of(&history).expect("there is something");
+        let rates: Vec<_> = view.bars.iter().map(|bar| bar.rate).collect();
+        assert_eq!(rates, [Some(0.0), None, Some(0.1)]);
+        let told: Vec<String> = view.bars.iter().map(|bar| view.line(bar)).collect();
+        for (told, end) in told.iter().zip([
+            ": 0 % differ, 0 of 10 (candidate 2 alone)",
+            ": no rate (candidates 1, 3\\u{202e} together)",
+            ": 10 % differ, 1 of 10",
+        ]) {
+            assert!(told.ends_with(end), "{told}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use parity_schemas::time::Timestamp;
 use parity_sink::read::history::HistoryFilter;
 use parity_sink::{Reader, Selection, StoreError};
 
+use super::shared::share;
 use crate::question::Question;
 
 /// The time that is shown unless somebody asks for another: a night and what was before, and little to read from any store.
@@ -15,6 +16,8 @@ const BARS: usize = 48;
 /// Groups over time.
 pub(crate) struct GroupTimes {
     history: History,
+    /// The same of one version of the candidate in the same buckets, where several counted side by side and rates are drawn.
+    own: Option<(String, History)>,
 }
 
 /// When a group was first or last seen, and under which version of the candidate, as far as that is known.
@@ -48,18 +51,41 @@ impl GroupTimes {
             ..HistoryFilter::default()
         };
         let history = reader.history(&filter)?;
-        Ok(Self { history })
+        let are_beside = history
+            .buckets
+            .iter()
+            .any(|bucket| !bucket.candidates.is_empty());
+        let newest = history.identities.iter().max_by_key(|one| one.last);
+        let newest = newest.map(|newest| newest.candidate_version.clone());
+        let version = selection.candidate_version.clone().or(newest);
+        // Only one route has a chart, with a rate.
+        let version = version.filter(|_| are_beside && route.is_some());
+        let own = match (version, history.window) {
+            (Some(version), Some(window)) => {
+                let own = reader.history(&HistoryFilter {
+                    selection: Selection {
+                        candidate_version: Some(version.clone()),
+                        since: Some(window.from),
+                        ..filter.selection
+                    },
+                    until: Some(window.to),
+                    ..filter
+                })?;
+                Some((version, own))
+            }
+            _ => None,
+        };
+        Ok(Self { history, own })
     }
 
     fn of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a GroupHistory> {
-        let all = self.history.groups.iter();
-        all.filter(|group| names.contains(&group.fingerprint))
+        of(&self.history, names)
     }
 
     /// Mismatches in each bucket, together.
-    fn by_bucket(&self, names: &[String]) -> Vec<u64> {
-        let mut sums = vec![0_u64; self.history.places()];
-        for group in self.of(names) {
+    fn by_bucket(history: &History, names: &[String]) -> Vec<u64> {
+        let mut sums = vec![0_u64; history.places()];
+        for group in of(history, names) {
             for (sum, count) in sums.iter_mut().zip(&group.count_by_bucket) {
                 *sum = sum.saturating_add(*count);
             }
@@ -69,7 +95,7 @@ impl GroupTimes {
 
     /// Them in as few bars as a list has room for.
     pub(crate) fn bars(&self, names: &[String]) -> Vec<u64> {
-        let counts = self.by_bucket(names);
+        let counts = Self::by_bucket(&self.history, names);
         let each = counts.len().div_ceil(BARS).max(1);
         let bars = counts.chunks(each);
         bars.map(|bar| bar.iter().fold(0, |sum: u64, one| sum.saturating_add(*one)))
@@ -111,16 +137,34 @@ impl GroupTimes {
 
     /// The history of its route with these groups alone as what differs: to be drawn as that of all that differs is.
     pub(crate) fn alone(&self, names: &[String]) -> History {
-        let counts = self.by_bucket(names);
         let mut history = self.history.clone();
-        for bucket in &mut history.buckets {
-            let place = self.history.place(bucket);
-            let count = place.and_then(|place| counts.get(place).copied());
-            bucket.differing = count.unwrap_or(0);
+        only(&mut history, names);
+        if let Some((version, own)) = &self.own {
+            let mut own = own.clone();
+            only(&mut own, names);
+            share(&mut history, &own);
+            history.of_candidate = Some(version.clone());
         }
         history.routes.clear();
         history.groups.clear();
         history
+    }
+}
+
+/// Those of a history that have one of these names.
+fn of<'a>(history: &'a History, names: &'a [String]) -> impl Iterator<Item = &'a GroupHistory> {
+    let all = history.groups.iter();
+    all.filter(|group| names.contains(&group.fingerprint))
+}
+
+/// Leaves only what these groups count of what differs.
+fn only(history: &mut History, names: &[String]) {
+    let counts = GroupTimes::by_bucket(history, names);
+    let places = history.buckets.iter().map(|bucket| history.place(bucket));
+    let places: Vec<Option<usize>> = places.collect();
+    for (bucket, place) in history.buckets.iter_mut().zip(places) {
+        let count = place.and_then(|place| counts.get(place).copied());
+        bucket.differing = count.unwrap_or(0);
     }
 }
 
@@ -152,6 +196,7 @@ mod tests {
             onset: None,
             without_excused: false,
             with_latency: false,
+            of_candidate: None,
             identities: Vec::new(),
             marks: Vec::new(),
             routes: Vec::new(),
@@ -190,7 +235,10 @@ mod tests {
                 ..GroupHistory::default()
             });
         }
-        GroupTimes { history: filter }
+        GroupTimes {
+            history: filter,
+            own: None,
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! Nothing is compared while it is off, so a chart without these shows a gap or a calm that nobody can explain.
 
-use parity_schemas::audit::{Audit, AuditAction, AuditOutcome};
+use std::collections::HashSet;
+
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, begins};
 use parity_schemas::history::{History, Mark, MarkKind};
 use parity_schemas::time::Timestamp;
 use parity_sink::read::AuditFilter;
@@ -36,18 +38,23 @@ pub(super) fn of_switches(
 fn mark(change: &Audit) -> Option<Mark> {
     let kind = match change.action {
         AuditAction::ShadowingOff => MarkKind::ShadowingOff,
-        AuditAction::ShadowingOn => MarkKind::ShadowingOn,
+        AuditAction::ShadowingOn | AuditAction::Started => MarkKind::ShadowingOn,
         _ => return None,
+    };
+    let by = match change.action {
+        AuditAction::Started => format!("by a restart of {}", change.instance),
+        _ => who(change),
     };
     Some(Mark {
         time: change.time,
         kind,
         from: String::new(),
-        to: who(change),
+        to: by,
     })
 }
 
-/// The latest switches of shadowing that were done, up to so many of each way, in no order.
+/// The latest switches of shadowing that were done, up to so many of each way, the earliest first. A restart that shadows again what
+/// somebody had stopped is one, too.
 pub(crate) fn switches(
     reader: &Reader,
     migration: &str,
@@ -55,7 +62,11 @@ pub(crate) fn switches(
     most: usize,
 ) -> Result<Vec<Audit>, StoreError> {
     let mut found = Vec::new();
-    for action in [AuditAction::ShadowingOff, AuditAction::ShadowingOn] {
+    for action in [
+        AuditAction::ShadowingOff,
+        AuditAction::ShadowingOn,
+        AuditAction::Started,
+    ] {
         let filter = AuditFilter {
             migration: Some(migration.to_owned()),
             action: Some(action),
@@ -65,5 +76,66 @@ pub(crate) fn switches(
         found.extend(reader.changes(&filter, most)?);
     }
     found.retain(|change| change.outcome == AuditOutcome::Done);
-    Ok(found)
+    Ok(in_order(found))
+}
+
+/// In the order of time, and of the starts of processes only those that end a stop.
+fn in_order(mut changes: Vec<Audit>) -> Vec<Audit> {
+    changes.sort_by_key(|change| (change.time, change.id));
+    let mut stopped: HashSet<String> = HashSet::new();
+    changes.retain(|change| match change.action {
+        AuditAction::ShadowingOff => {
+            stopped.insert(change.instance.clone());
+            true
+        }
+        AuditAction::Started => change.detail == begins(true) && stopped.remove(&change.instance),
+        _ => {
+            stopped.remove(&change.instance);
+            true
+        }
+    });
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_is_a_switch_only_if_it_shadows_again_what_was_stopped() {
+        use AuditAction::{ShadowingOff, ShadowingOn, Started};
+        let line = |second: i64, instance: &str, action, detail: &str| Audit {
+            time: Timestamp::from_micros(second * 1_000_000),
+            instance: instance.to_owned(),
+            action,
+            detail: detail.to_owned(),
+            ..Audit::default()
+        };
+        let changes = vec![
+            line(9, "a", Started, begins(true)),
+            line(1, "a", Started, begins(true)),
+            line(2, "a", ShadowingOff, ""),
+            line(3, "b", Started, begins(true)),
+            line(4, "a", Started, begins(false)),
+            line(5, "a", Started, begins(true)),
+            line(6, "b", ShadowingOff, ""),
+            line(7, "b", ShadowingOn, ""),
+            line(8, "b", Started, begins(true)),
+        ];
+        let marks: Vec<Mark> = in_order(changes).iter().filter_map(mark).collect();
+        let told: Vec<_> = marks
+            .iter()
+            .map(|mark| (mark.time.as_micros() / 1_000_000, mark.kind))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (2, MarkKind::ShadowingOff),
+                (5, MarkKind::ShadowingOn),
+                (6, MarkKind::ShadowingOff),
+                (7, MarkKind::ShadowingOn)
+            ]
+        );
+        assert_eq!(marks[1].to, "by a restart of a");
+    }
 }

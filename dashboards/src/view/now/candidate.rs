@@ -1,57 +1,76 @@
-//! What must be known of the candidate before anything else: that it is down, or was.
+//! What must be known of the candidate before anything else: that it is down, or was; and of which version, where several run.
 
 use parity_schemas::time::Timestamp;
 
-use super::super::down::{Beside, Candidate};
-use super::super::words::grouped;
+use super::super::down::{Beside, Candidate, OfVersion, Outage};
+use super::super::words::{grouped, version};
 use super::{Alert, Now, ago};
 
 impl Now<'_> {
     /// How it stands, where that is not well.
-    pub(super) fn candidate(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
+    pub(super) fn candidate(&self, moment: impl Fn(Timestamp) -> String + Copy) -> Vec<Alert> {
         let beside = Beside {
             at: self.lately.at,
             status: self.status,
             runs: self.watermarks,
             version: self.candidate_version,
         };
-        let silence = beside.silence_since(&self.lately.recent, self.history);
+        let all = beside.candidates(Some(&self.lately.recent), Some(self.history));
+        let alerts = all.iter().filter_map(|one| self.of_version(one, moment));
+        alerts.collect()
+    }
+
+    fn of_version(
+        &self,
+        of: &OfVersion<'_>,
+        moment: impl Fn(Timestamp) -> String + Copy,
+    ) -> Option<Alert> {
         let failed = |failed: u64| {
             let failed = grouped(failed);
             format!("it failed on all requests that were sent to it ({failed})")
         };
-        match beside.candidate(silence) {
+        let named = |how: &str| match of.version {
+            Some(name) => format!("Candidate {} {how}", version(name)),
+            None => format!("Candidate {how}"),
+        };
+        let own = self.status.filter(|own| {
+            of.version
+                .is_none_or(|version| version == own.candidate_version)
+        });
+        match of.candidate {
             Candidate::Answers => None,
             Candidate::Failed(silence) => {
                 let passed = self.lately.at.as_micros() - silence.until.as_micros();
-                let more = match self.status {
+                let more = match own {
                     Some(_) => "; the mirror sends it requests as before",
                     None => "",
                 };
                 Some(Alert::bad(
-                    "Candidate failed",
+                    named("failed"),
                     format!(
-                        "from about {} to {} ({}) {}{more}",
-                        moment(silence.since),
+                        "between {} and {} ({}) {}{more}",
+                        moment(silence.since.from),
                         moment(silence.until),
                         ago(passed.max(0)),
                         failed(silence.failed)
                     ),
                 ))
             }
-            Candidate::Down(silence) => {
-                let told = silence.map_or_else(
-                    || "the mirror has just found it so".to_owned(),
-                    |silence| {
-                        let since = moment(silence.since);
-                        format!("since about {since} {}", failed(silence.failed))
-                    },
-                );
-                let more = match self.status {
+            Candidate::Down(Outage { since, failed: of }) => {
+                let told = match (since, of) {
+                    (Some(since), Some(of)) => {
+                        format!("since {} {}", since.told(moment), failed(of))
+                    }
+                    (Some(since), None) => {
+                        format!("since {} it answered nothing", since.told(moment))
+                    }
+                    (None, _) => "the mirror has just found it so".to_owned(),
+                };
+                let more = match own {
                     Some(_) => "; it is left alone and tried again now and then",
                     None => "",
                 };
-                Some(Alert::bad("Candidate down", format!("{told}{more}")))
+                Some(Alert::bad(named("down"), format!("{told}{more}")))
             }
         }
     }

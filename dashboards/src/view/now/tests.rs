@@ -200,11 +200,11 @@ fn the_title_has_the_tense_of_the_alarm() {
 #[test]
 fn that_nobody_asks_and_that_nobody_records_are_two_things() {
     let (.., alerts) = told(&[(-13, 60, 0, 60, 0, 0)], &[], &LIVE(), &[]);
-    let last = clock(minute(-12));
+    let [from, to] = [-13, -12].map(|at| clock(minute(at)));
     assert_eq!(
         alerts,
         [format!(
-            "No requests: the last one was received about 12 minutes ago ({last})"
+            "No requests: the last one was received about 12 minutes ago (between {from} and {to})"
         )]
     );
     let (.., alerts) = told(

@@ -176,8 +176,9 @@ fn a_stream_is_an_answer_and_has_no_time() {
 #[test]
 fn the_legacy_is_reachable_by_its_last_answer_whoever_asked() {
     let state = RolloutState::new();
-    assert!(state.legacy_reachable());
+    assert!(state.legacy_reachable() && !state.legacy_seen().asked);
     assert!(!state.legacy_answers(true));
+    assert!(state.legacy_seen().asked);
     assert!(state.legacy_answers(false) && !state.legacy_reachable());
     assert!(!state.legacy_answers(false));
     assert!(state.legacy_answers(true) && state.legacy_reachable());

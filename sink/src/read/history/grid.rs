@@ -56,6 +56,23 @@ impl Asked {
         );
         (self.since.map_or(i64::MIN, Timestamp::as_micros), until)
     }
+
+    /// The buckets from the one end to the other, if both are ends of buckets: who names those of another history gets its
+    /// buckets, so that the two can be laid upon each other.
+    fn exactly(self) -> Option<Grid> {
+        let near = |time: Timestamp| time.as_micros().clamp(-FAR, FAR);
+        let (from, to) = (near(self.since?), near(self.until?));
+        if from >= to {
+            return None;
+        }
+        let micros = length(from, to - 1);
+        let are_ends = from.rem_euclid(micros) == 0 && to.rem_euclid(micros) == 0;
+        are_ends.then(|| Grid {
+            micros,
+            first: from.div_euclid(micros),
+            count: (to - from).div_euclid(micros),
+        })
+    }
 }
 
 /// Buckets of equal length, one after the other.
@@ -78,6 +95,9 @@ impl Grid {
     ) -> Self {
         let near = |time: Timestamp| time.as_micros().clamp(-FAR, FAR);
         let (first, last) = (near(first), near(last));
+        if let Some(grid) = asked.exactly() {
+            return grid;
+        }
         let begin = if asked.since.is_some() {
             first
         } else {
@@ -210,6 +230,18 @@ mod tests {
         assert_eq!(grid.place(NOW - 3 * HOUR), Some(0));
         assert!(grid.window().to.as_micros() >= NOW - 2 * HOUR, "{grid:?}");
         assert!(grid.window().to.as_micros() < NOW - HOUR, "{grid:?}");
+    }
+
+    #[test]
+    fn who_asks_for_the_ends_of_another_grid_gets_the_same_buckets() {
+        for ago in [MINUTE, HOUR, 9 * HOUR, 3 * DAY, 9 * DAY, 300 * DAY] {
+            let whole = grid(Some(NOW - ago), None, NOW - ago, NOW - 7);
+            let window = whole.window();
+            let ends = [window.from, window.to].map(|end| Some(end.as_micros()));
+            // Of something that was there for a moment only.
+            let part = grid(ends[0], ends[1], NOW - ago / 2, NOW - ago / 2);
+            assert_eq!(part, whole, "{ago}");
+        }
     }
 
     #[test]

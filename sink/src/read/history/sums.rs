@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use parity_schemas::extent::MOST_COUNTED;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::history::{
-    GroupHistory, HISTORY_SCHEMA, History, HistoryBucket, HistoryIdentity, RouteHistory,
+    CandidateBucket, GroupHistory, HISTORY_SCHEMA, History, HistoryBucket, HistoryIdentity,
+    RouteHistory,
 };
 use parity_schemas::record::RecordType;
 use parity_schemas::time::Timestamp;
@@ -60,6 +61,15 @@ pub(in crate::read) struct GroupRow<'a> {
     pub(in crate::read) last_seen: Timestamp,
 }
 
+/// One identity in one bucket.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// When its first and its last interval began.
+    began: (i64, i64),
+    /// What was compared, what of it the candidate did not answer, and what it was not asked because it kept failing.
+    sent: [u64; 3],
+}
+
 /// Cells of one route by bucket.
 type Cells = BTreeMap<u32, Cell>;
 
@@ -69,8 +79,8 @@ pub(in crate::read) struct HistorySums {
     identities: Vec<[String; 3]>,
     /// The one of the row before: rows mostly come in order.
     identity: usize,
-    /// When the first and the last interval of each identity began, by bucket.
-    pub(super) began: BTreeMap<(u32, u32), (i64, i64)>,
+    /// Each identity, by bucket.
+    parts: BTreeMap<(u32, u32), Part>,
     /// Which of the cells each route has.
     routes: HashMap<String, usize>,
     cells: Vec<Cells>,
@@ -95,7 +105,7 @@ impl HistorySums {
             grid,
             identities: Vec::new(),
             identity: 0,
-            began: BTreeMap::new(),
+            parts: BTreeMap::new(),
             routes: HashMap::new(),
             cells: Vec::new(),
             with_latency: !filter.without_latency,
@@ -121,10 +131,20 @@ impl HistorySums {
         counts.complete();
         self.tallies += counts.tallies;
         let identity = self.identity_of(row.identity);
-        let began = self.began.entry((place, identity));
-        let (first, last) = began.or_insert((row.first, row.last));
-        *first = row.first.min(*first);
-        *last = row.last.max(*last);
+        let part = self.parts.entry((place, identity)).or_insert(Part {
+            began: (row.first, row.last),
+            sent: [0; 3],
+        });
+        let (first, last) = part.began;
+        part.began = (row.first.min(first), row.last.max(last));
+        let sent = [
+            counts.compared(),
+            counts.candidate_unanswered,
+            counts.breaker_open,
+        ];
+        for (sum, count) in part.sent.iter_mut().zip(sent) {
+            *sum += count;
+        }
         self.cell(row.route, place).add(&counts);
         Ok(())
     }
@@ -232,14 +252,19 @@ impl HistorySums {
     }
 
     /// The history, with what is known of the terms, the earliest first.
-    pub(in crate::read) fn into_history(self, filter: &HistoryFilter, terms: &[Termed]) -> History {
+    pub(in crate::read) fn into_history(
+        mut self,
+        filter: &HistoryFilter,
+        terms: &[Termed],
+    ) -> History {
         let mut history = nothing(filter);
         history.with_latency = self.has_room_for_latencies();
         let window = self.grid.window();
         history.window = Some(window);
         history.bucket_seconds = u64::try_from(self.grid.micros / 1_000_000).unwrap_or(0);
         let (identities, numbers) = self.identities_in_order();
-        history.marks = marks::of(&self.identities, &self.began);
+        let began = self.parts.iter().map(|(of, part)| (*of, part.began));
+        history.marks = marks::of(&self.identities, &began.collect());
         history.marks.extend(marks::of_terms(terms, window));
         history
             .marks
@@ -248,13 +273,13 @@ impl HistorySums {
         for (place, cell) in self.cells.iter().flatten() {
             all.entry(*place).or_default().add(cell);
         }
-        let mut latencies = self.latencies;
+        let mut latencies = std::mem::take(&mut self.latencies);
         for (place, cell) in &all {
             let [legacy, candidate] = latencies.remove(place).unwrap_or_default();
             let of = (*place, 0)..=(*place, u32::MAX);
             let mut counted: Vec<u32> = self
-                .began
-                .range(of)
+                .parts
+                .range(of.clone())
                 .filter_map(|((_, identity), _)| numbers.get(*identity as usize).copied())
                 .collect();
             counted.sort_unstable();
@@ -273,6 +298,8 @@ impl HistorySums {
                 shadowing_off: cell.shadowing_off,
                 breaker_open: cell.breaker_open,
                 identities: counted,
+                candidates: self.candidates(of),
+                of_candidate: None,
                 legacy_head_us: quantiles(&legacy),
                 candidate_head_us: quantiles(&candidate),
             });
@@ -297,13 +324,41 @@ impl HistorySums {
         history
     }
 
+    /// What was sent to each version of the candidate in a bucket; nothing where there is one.
+    fn candidates(&self, of: std::ops::RangeInclusive<(u32, u32)>) -> Vec<CandidateBucket> {
+        let mut sums: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+        for ((_, identity), part) in self.parts.range(of) {
+            let Some([_, candidate, _]) = self.identities.get(*identity as usize) else {
+                continue;
+            };
+            let sum = sums.entry(candidate).or_default();
+            for (sum, count) in sum.iter_mut().zip(part.sent) {
+                *sum += count;
+            }
+        }
+        if sums.len() < 2 {
+            return Vec::new();
+        }
+        let each = sums.into_iter();
+        each.map(
+            |(candidate, [compared, unanswered, breaker_open])| CandidateBucket {
+                candidate_version: candidate.to_owned(),
+                compared,
+                unanswered,
+                breaker_open,
+            },
+        )
+        .collect()
+    }
+
     /// The identities by when they first counted, and which number each has there.
     fn identities_in_order(&self) -> (Vec<HistoryIdentity>, Vec<u32>) {
         let mut times: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
-        for ((_, identity), (first, last)) in &self.began {
-            let (from, to) = times.entry(*identity).or_insert((*first, *last));
-            *from = (*from).min(*first);
-            *to = (*to).max(*last);
+        for ((_, identity), part) in &self.parts {
+            let (first, last) = part.began;
+            let (from, to) = times.entry(*identity).or_insert(part.began);
+            *from = first.min(*from);
+            *to = last.max(*to);
         }
         let mut order: Vec<(u32, (i64, i64))> = times.into_iter().collect();
         order.sort_by_key(|(number, (first, _))| (*first, *number));
@@ -344,6 +399,7 @@ pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
         onset: None,
         without_excused: filter.excused.is_some(),
         with_latency: false,
+        of_candidate: None,
         identities: Vec::new(),
         marks: Vec::new(),
         routes: Vec::new(),

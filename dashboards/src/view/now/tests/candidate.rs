@@ -12,11 +12,11 @@ fn a_candidate_is_down_since_it_failed_on_everything() {
         (0, 30, 0, 1, 1, 0),
     ];
     let (.., alerts) = told(recent, &[(-15, 900, 0, 800, 30, 0)], &LIVE(), &[]);
-    let since = clock(minute(-2));
+    let [from, to] = [-2, -1].map(|at| clock(minute(at)));
     assert_eq!(
         alerts,
         [format!(
-            "Candidate down: since about {since} it failed on all requests that were sent to it (5)"
+            "Candidate down: since between {from} and {to} it failed on all requests that were sent to it (5)"
         )]
     );
     // Since before the last minutes.
@@ -27,9 +27,9 @@ fn a_candidate_is_down_since_it_failed_on_everything() {
         (-15, 900, 0, 900, 900, 0),
     ];
     let (.., alerts) = told(all, day, &LIVE(), &[]);
-    let since = clock(minute(-45));
+    let [from, to] = [-45, -30].map(|at| clock(minute(at)));
     assert!(
-        alerts[0].contains(&format!("since about {since} ")),
+        alerts[0].contains(&format!("since between {from} and {to} ")),
         "{alerts:?}"
     );
     // One failure is no end, and one answer is a begin.
@@ -94,17 +94,17 @@ fn what_a_candidate_did_before_is_not_told_as_what_it_does() {
     }
     // The mirror leaves it alone since.
     let told = of_candidate(&idle, &yesterday, &now(&live, Some(&unreachable)));
-    let since = clock(minute(-600));
+    let [from, to] = [-600, -585].map(|at| clock(minute(at)));
     let told = told.expect("it is down");
     assert!(
-        told.starts_with(&format!("Candidate down: since about {since} ")),
+        told.starts_with(&format!("Candidate down: since between {from} and {to} ")),
         "{told}"
     );
     // A quarter of an hour ago.
     let before = history(1, &[(-16, 60, 0, 60, 60, 0), (-15, 60, 0, 60, 60, 0)]);
     let [from, to] = [-16, -14].map(|at| clock(minute(at)));
     let failed = format!(
-        "Candidate failed: from about {from} to {to} (14 minutes ago) it failed on all requests that were sent to it (120)"
+        "Candidate failed: between {from} and {to} (14 minutes ago) it failed on all requests that were sent to it (120)"
     );
     for runs in [&live, &ended] {
         let told = of_candidate(&before, &none, &now(runs, None));
@@ -183,13 +183,131 @@ fn a_new_candidate_does_not_get_the_alarm_of_the_old_one() {
         assert!(of_candidate(fails, fails, &now(&both, None)).is_some());
     }
     let told = of_candidate(&new, &new, &now(&second, None)).expect("it is down");
+    // The running minute is half over.
     let since = clock(minute(0));
     assert!(
-        told.contains(&format!("since about {since} ")) && told.ends_with("(30)"),
+        told.contains(&format!("since between {since} and {since} ")) && told.ends_with("(30)"),
         "{told}"
     );
     // What a mirror has found out of another one's end is of no version before.
     let told = of_candidate(&old, &old, &now(&second, Some(&status(false, "2"))));
     let told = told.expect("it is down");
     assert!(told.contains("the mirror has just found it so"), "{told}");
+}
+
+/// A mirror knows to the second what the record knows to a bucket.
+#[test]
+fn since_when_a_candidate_is_down_is_as_exact_as_it_is_known() {
+    let live = LIVE();
+    let second = |second: i64| minute(0).saturating_add_micros(second * 1_000_000);
+    let exactly = |time: Timestamp| time.to_string().get(11..19).expect("a second").to_owned();
+    let told = |recent: &[Counts], since: i64| {
+        let mut down = status(false, "");
+        down.candidate_failing_since = Some(second(since));
+        let lately = lately(history(1, recent), &[]);
+        let now = Now {
+            watermarks: &live,
+            counted: None,
+            history: &history(15, &[]),
+            lately: &lately,
+            status: Some(&down),
+            candidate_version: "",
+        };
+        let alerts = now.alerts(exactly).into_iter();
+        let mut alerts = alerts.filter(|alert| alert.what == "Candidate down");
+        alerts.next().expect("it is down").about
+    };
+    let fails: &[Counts] = &[(-1, 60, 0, 60, 60, 0), (0, 30, 0, 30, 30, 0)];
+    // Within the first of those minutes, and before it: the record is behind, or has not all of them.
+    for since in [-23, -83] {
+        let time = exactly(second(since));
+        let told = told(fails, since);
+        assert!(
+            told.starts_with(&format!("since {time} it failed on all requests")),
+            "{told}"
+        );
+    }
+    // It was down before this mirror began.
+    let [from, to] = [-60, 0].map(|at| exactly(second(at)));
+    let longer = told(fails, 20);
+    assert!(
+        longer.starts_with(&format!("since between {from} and {to} it failed")),
+        "{longer}"
+    );
+    // The record has nothing of it yet.
+    let time = exactly(second(20));
+    let new = told(&[], 20);
+    assert!(
+        new.starts_with(&format!(
+            "since {time} it answered nothing; it is left alone"
+        )),
+        "{new}"
+    );
+}
+
+/// Two mirrors, each with its own candidate: what the one answers does not hide that the other is down.
+#[test]
+fn of_two_candidates_the_one_that_is_down_is_told_by_its_name() {
+    let mut recent = history(
+        1,
+        &[
+            (-3, 60, 0, 60, 5, 0),
+            (-2, 60, 0, 60, 30, 0),
+            (-1, 60, 0, 60, 30, 0),
+            (0, 60, 0, 30, 0, 0),
+        ],
+    );
+    let identity = |version: &str| {
+        json!({
+            "legacy_version": "", "candidate_version": version, "rules_hash": "",
+            "first": minute(-20).to_string(), "last": minute(0).to_string()
+        })
+    };
+    recent.identities =
+        serde_json::from_value(json!([identity("1"), identity("2\u{202e}")])).expect("two");
+    let of = |version: &str, compared: u64, unanswered: u64| json!({"candidate_version": version, "compared": compared, "unanswered": unanswered, "breaker_open": 0});
+    let second = "2\u{202e}";
+    let parts = [
+        (vec![0, 1], json!([of("1", 30, 0), of(second, 30, 5)])),
+        (vec![0, 1], json!([of("1", 30, 0), of(second, 30, 30)])),
+        (vec![0, 1], json!([of("1", 30, 0), of(second, 30, 30)])),
+        // In this minute only the first one was asked.
+        (vec![0], json!([])),
+    ];
+    for (bucket, (identities, candidates)) in recent.buckets.iter_mut().zip(parts) {
+        bucket.identities = identities;
+        bucket.candidates = serde_json::from_value(candidates).expect("counts");
+    }
+    let run = |instance: &str, version: Option<&str>| InstanceWatermark {
+        instance: instance.to_owned(),
+        candidate_version: version.map(str::to_owned),
+        ..run(RunState::Complete, -60)
+    };
+    let both = [run("one", None), run("two", Some(second))];
+    let lately = lately(recent.clone(), &[]);
+    let alerts = |runs: &[InstanceWatermark], status: Option<&Status>| {
+        alarms(&Now {
+            watermarks: runs,
+            counted: None,
+            history: &history(15, &[]),
+            lately: &lately,
+            status,
+            candidate_version: "1",
+        })
+    };
+    let [from, to] = [-2, -1].map(|at| clock(minute(at)));
+    let expected = format!(
+        "Candidate 2\\u{{202e}} down: since between {from} and {to} it failed on all requests that were sent to it (60)"
+    );
+    assert_eq!(alerts(&both, None), [expected.as_str()]);
+    // Also on the page of the mirror before the other one, which says of its own that it is well.
+    assert_eq!(alerts(&both, Some(&status(true, "1"))), [expected.as_str()]);
+    // Only the first one runs now.
+    assert_eq!(alerts(&both[..1], None), Vec::<String>::new());
+    // Both are down.
+    let down = alerts(&both, Some(&status(false, "1")));
+    assert!(
+        down.len() == 2 && down[0].starts_with("Candidate 1 down: ") && down[1] == expected,
+        "{down:?}"
+    );
 }
