@@ -70,13 +70,13 @@ pub(super) struct Reading {
 
 impl Reading {
     /// It is whole: what comes next is another one.
-    pub(super) fn is_whole(mut self) {
+    pub(super) fn whole(mut self) {
         self.counts = false;
         self.state.store(NOTHING, Ordering::Relaxed);
     }
 
     /// It is refused, and counted by whoever does that. Of the rest nothing is read.
-    pub(super) fn is_counted(mut self) {
+    pub(super) fn counted(mut self) {
         self.counts = false;
     }
 }

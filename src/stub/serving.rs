@@ -172,7 +172,7 @@ impl Desk {
         if !hold.grow(call.request.head_held() + call.content.fields_held() + call.key.len()) {
             return self.refuse(&Lost::NoRoom, reading);
         }
-        reading.is_whole();
+        reading.whole();
         let call = Call { hold, ..call };
         match &self.answers {
             Answers::Canned(canned) => {
@@ -231,7 +231,7 @@ impl Desk {
     }
 
     fn refuse(&self, lost: &Lost, reading: Reading) -> Response<Full<Bytes>> {
-        reading.is_counted();
+        reading.counted();
         let (limit, status, words) = match lost {
             Lost::TooLarge => (
                 "too_large",

@@ -75,12 +75,8 @@ impl Scrapes {
         match Exposition::read(text, &|name| wanted.contains(name), &mut self.labels) {
             Ok(page) => {
                 self.followed.take(&page, &self.names);
-                self.drop_last();
-                let number = self.read;
-                self.pages.push(Scrape { at, page, number });
-                self.read += 1;
+                self.keep(at, page);
                 self.lost = None;
-                self.thin();
                 Ok(())
             }
             Err(error) => {
@@ -117,6 +113,14 @@ impl Scrapes {
     /// Whether it could not be read to the end.
     pub fn is_lost(&self) -> bool {
         self.lost.is_some()
+    }
+
+    fn keep(&mut self, at: f64, page: Exposition) {
+        self.drop_last();
+        let number = self.read;
+        self.pages.push(Scrape { at, page, number });
+        self.read += 1;
+        self.thin();
     }
 
     /// One in so many pages stays.
@@ -182,8 +186,10 @@ mod tests {
         let mut scrapes = Scrapes::new("a", Names::default(), 0.0);
         let lines = (0..20_000).map(|line| format!("http_requests_total{{route=\"{line}\"}} 1\n"));
         let page: String = lines.collect();
-        for number in 0..90 {
-            scrapes.take(f64::from(number), &page).unwrap();
+        scrapes.take(0.0, &page).unwrap();
+        let page = scrapes.pages[0].page.clone();
+        for number in 1..90 {
+            scrapes.keep(f64::from(number), page.clone());
         }
         let numbers: Vec<u64> = scrapes.pages.iter().map(|scrape| scrape.number).collect();
         assert!(numbers.len() < 45 && numbers.len() > 5, "{numbers:?}");

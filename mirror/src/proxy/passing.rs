@@ -12,7 +12,7 @@ use crate::headers;
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::Outbound;
-use crate::proxy::relay::{Answered, Driven, Relay};
+use crate::proxy::relay::{Answered, Counted, Driven, Relay};
 use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::AnswerBody;
@@ -30,10 +30,7 @@ pub(crate) struct Passed {
     /// Whether the `Content-Length` of a 304 must be preserved, which hyper would drop.
     pub(crate) keeps_length: bool,
     pub(crate) busy: Busy,
-    /// Whether it counts in a rollout.
-    pub(crate) counts: bool,
-    /// Whether it is a stream.
-    pub(crate) is_stream: bool,
+    pub(crate) counted: Counted,
 }
 
 /// Forwards an answer whose head has arrived.
@@ -58,8 +55,7 @@ pub(crate) fn relay(
         is_head,
         keeps_length,
         busy,
-        counts,
-        is_stream,
+        counted,
     } = passed;
     // An HTTP/2 service may end an answer without a body with an empty frame after the head, which hyper does not wait
     // for.
@@ -71,8 +67,7 @@ pub(crate) fn relay(
         status: parts.status.as_u16(),
         sent,
         head_at,
-        counts,
-        is_stream,
+        counted,
     };
     let mut relay = Relay::new(asker, incoming, driven, (capturing, tape), answered);
     let content = if bodiless {

@@ -107,10 +107,18 @@ pub(crate) struct Answered {
     pub(crate) sent: Instant,
     /// When the head of the answer arrived.
     pub(crate) head_at: Instant,
-    /// Whether it counts in a rollout.
-    pub(crate) counts: bool,
-    /// Whether it is a stream.
-    pub(crate) is_stream: bool,
+    pub(crate) counted: Counted,
+}
+
+/// What an answer is in a rollout.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// Nothing: it could not have been the candidate's.
+    No,
+    /// It counts, and so does how long it took.
+    Timed,
+    /// It counts, but a stream lasts as long as it is.
+    Stream,
 }
 
 /// The rest of an answer after its head.
@@ -123,11 +131,8 @@ pub(crate) struct Relay {
     /// The client's ticket, until the answer is over; and the status that the client got.
     client_ticket: Option<ClientTicket>,
     status: u16,
-    /// Whether it counts in a rollout, and whether how long it took says something of the service: a stream, and what is too large to be
-    /// compared, lasts as long as it is.
-    counts: bool,
-    is_timed: bool,
-    /// Bytes so far, counted for that.
+    counted: Counted,
+    /// Bytes so far: what is too large to be compared lasts as long as it is, too.
     length: u64,
     sent: Instant,
     /// Since when the client has not been ready for more; `None` while waiting for the service.
@@ -151,11 +156,9 @@ impl Relay {
             status,
             sent,
             head_at,
-            counts,
-            is_stream,
+            counted,
         } = answered;
         Self {
-            is_timed: !is_stream,
             length: 0,
             incoming,
             driven,
@@ -164,7 +167,7 @@ impl Relay {
             asker: Rc::clone(asker),
             client_ticket: Some(client_ticket),
             status,
-            counts,
+            counted,
             sent,
             client_since: Some(head_at),
             client_took: Duration::ZERO,
@@ -229,7 +232,7 @@ impl Relay {
                     capturing.fail(side.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
-                    if self.counts {
+                    if self.counted != Counted::No {
                         self.asker.serving().failed(side);
                     }
                     client.end(match side {
@@ -276,9 +279,9 @@ impl Relay {
             .saturating_sub(self.client_took);
         let meters = self.asker.terms().meters();
         meters.answered(Purpose::Traffic, side, elapsed);
-        if self.counts {
+        if self.counted != Counted::No {
             let most = self.asker.terms().limits().body as u64;
-            let is_timed = self.is_timed && self.length <= most;
+            let is_timed = self.counted == Counted::Timed && self.length <= most;
             self.asker
                 .serving()
                 .answered(side, self.status, is_timed.then_some(elapsed));

@@ -24,7 +24,7 @@ use crate::proxy::client::{Busy, Client};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::own_answers;
 use crate::proxy::passing::{Passed, relay};
-use crate::proxy::relay::Driven;
+use crate::proxy::relay::{Counted, Driven};
 use crate::proxy::serving;
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::{AnswerBody, SendError};
@@ -67,8 +67,7 @@ pub(crate) async fn open(
             is_head: head.method == Method::HEAD,
             keeps_length: head.method != Method::HEAD,
             busy,
-            counts: false,
-            is_stream: false,
+            counted: Counted::No,
         };
         return relay(asker, response, passed);
     }

@@ -12,7 +12,7 @@ use crate::proxy::answer::Answer;
 use crate::proxy::client::Client;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::passing::{Passed, relay};
-use crate::proxy::relay::{Driven, LinkTask};
+use crate::proxy::relay::{Counted, Driven, LinkTask};
 use crate::proxy::serving::Subject;
 use crate::proxy::tape::until_head;
 use crate::proxy::unread::close_unread;
@@ -109,8 +109,11 @@ pub(super) fn answer(
         is_head,
         keeps_length,
         busy,
-        counts,
-        is_stream,
+        counted: match (counts, is_stream) {
+            (false, _) => Counted::No,
+            (true, false) => Counted::Timed,
+            (true, true) => Counted::Stream,
+        },
     };
     let answer = relay(asker, response, passed);
     if ends_here {
