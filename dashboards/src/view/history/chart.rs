@@ -260,13 +260,11 @@ fn of_one(history: &History, bucket: &HistoryBucket) -> (Option<Compared>, Optio
         };
         return (Some(all), None);
     }
-    match (bucket.of_candidate, &history.of_candidate) {
-        (Some(own), Some(name)) => (Some(own), Some(Versions::Of(name.clone()))),
-        _ => {
-            let names = versions.into_iter().map(str::to_owned).collect();
-            (None, Some(Versions::Mixed(names)))
-        }
+    if let (Some(own), Some(name)) = (bucket.of_candidate, &history.of_candidate) {
+        return (Some(own), Some(Versions::Of(name.clone())));
     }
+    let names = versions.into_iter().map(str::to_owned).collect();
+    (None, Some(Versions::Mixed(names)))
 }
 
 /// The next number above of which a person sees where the half is.
