@@ -50,7 +50,6 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         terminal::note("took over from the mirror that was running");
     }
     announce(&instance, &settings);
-    instance.began();
     let mut successor = None;
     let ended = instance.ended();
     let over = async {
@@ -132,8 +131,9 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says where it listens, and warns when the candidate version is missing.
+/// Says that it began and where it listens, and warns when the candidate version is missing.
 fn announce(instance: &Instance, settings: &MirrorSettings) {
+    instance.began();
     let policy = &settings.mirror.policy;
     let scheme = match policy.tls {
         Some(_) => "https",

@@ -81,7 +81,7 @@ fn of_type(kind: &str) -> String {
 /// Without the token, nothing is told of what is wrong.
 fn unknown() -> Vec<Case> {
     let case = |body: &str| Case::new(401, "needs a token", body);
-    let wrong = |body: &str| Case::new(401, "token of the webhook is wrong: ", body);
+    let wrong = |body: &str| Case::new(401, "token of the webhook is wrong (metadata.token", body);
     let cut = format!("{{\"metadata\":{{\"token\":\"{TOKEN}\"");
     vec![
         case(""),

@@ -129,7 +129,10 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
     let refused = match role {
         None => {
             let why = if guard::has_token(&head.headers, token) {
-                format!("the token of the webhook is wrong: {}", guard::WHERE)
+                format!(
+                    "the token of the webhook is wrong (metadata.token, or else Authorization): {}",
+                    guard::WHERE
+                )
             } else {
                 "this port needs a token: metadata.token of the webhook, or Authorization: Bearer TOKEN"
                     .to_owned()
