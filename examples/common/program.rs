@@ -1,11 +1,15 @@
 //! A rewrite of `examples` as a program: the rewrite itself, a stand-in for the service before it, and the clients of both.
 //!
-//! The stand-in prints what the original prints, for machines without the original's toolchain. `BUG` in the environment names a
+//! Both services have a page of metrics at `/metrics`. The stand-in prints what the original prints, for machines without the original's toolchain. `BUG` in the environment names a
 //! planted bug of the rewrite.
+
+#[path = "exporter.rs"]
+mod exporter;
 
 use std::io::{Error, Result};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
@@ -14,7 +18,9 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::time::MissedTickBehavior;
 
+use self::exporter::Exporter;
 use crate::serve;
 
 /// Connections of the clients, each with one request at a time: some at once, and no storm.
@@ -54,7 +60,8 @@ pub(crate) fn answer(
     response
 }
 
-/// Runs what the command line says: `legacy ADDR`, `candidate ADDR`, or `clients ADDR COUNT`.
+/// Runs what the command line says: `legacy ADDR`, `candidate ADDR`, or `clients ADDR COUNT [RATE]`, as fast as they are answered
+/// or so many a second.
 #[expect(clippy::print_stderr, reason = "a sample program talks to its user")]
 pub(crate) fn run<A, F>(name: &str, answer: A, request: fn(u32) -> Request<Full<Bytes>>) -> ExitCode
 where
@@ -69,17 +76,36 @@ where
                 is_legacy: *role == "legacy",
                 bug: std::env::var("BUG").unwrap_or_default().into(),
             };
-            blocking(serving(address, move |request| {
-                answer(version.clone(), request)
+            let exporter = Arc::new(Exporter::new());
+            blocking(serving(address, move |request: Request<Incoming>| {
+                let (version, answer) = (version.clone(), answer.clone());
+                let exporter = Arc::clone(&exporter);
+                async move {
+                    if request.uri().path() == "/metrics" {
+                        return self::answer(StatusCode::OK, "text/plain", exporter.page());
+                    }
+                    let begun = Instant::now();
+                    let response = answer(version, request).await;
+                    exporter.answered(response.status(), begun.elapsed());
+                    response
+                }
             }))
         }
-        ["clients", address, count] if count.parse::<u32>().is_ok() => {
-            let count = count.parse().unwrap_or_default();
-            blocking(clients(address, count, request))
+        ["clients", address, numbers @ ..]
+            if (1..=2).contains(&numbers.len())
+                && numbers.iter().all(|number| number.parse::<u32>().is_ok()) =>
+        {
+            let mut numbers = numbers.iter().flat_map(|number| number.parse::<u32>());
+            let count = numbers.next().unwrap_or_default();
+            // So often for each connection.
+            let every = numbers
+                .next()
+                .map(|rate| Duration::from_secs(u64::from(CONNECTIONS)) / rate.max(1));
+            blocking(clients(address, count, every, request))
         }
         _ => {
             eprintln!(
-                "usage: {name} legacy|candidate ADDR, or {name} clients ADDR COUNT; ADDR is HOST:PORT or unix:/PATH. \
+                "usage: {name} legacy|candidate ADDR, or {name} clients ADDR COUNT [RATE]; ADDR is HOST:PORT or unix:/PATH. \
                  BUG=NAME turns a bug of the candidate on."
             );
             return ExitCode::from(2);
@@ -114,6 +140,7 @@ where
 async fn clients(
     address: &str,
     count: u32,
+    every: Option<Duration>,
     request: fn(u32) -> Request<Full<Bytes>>,
 ) -> Result<()> {
     let mut clients = tokio::task::JoinSet::new();
@@ -126,7 +153,15 @@ async fn clients(
         clients.spawn(async move { connection.await.map_err(Error::other) });
         let host = HeaderValue::from_str(address).map_err(Error::other)?;
         clients.spawn(async move {
+            let mut pace = every.map(tokio::time::interval);
+            if let Some(pace) = &mut pace {
+                // After a stall they go on at their rate, and make no storm.
+                pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            }
             for number in (first..count).step_by(CONNECTIONS as usize) {
+                if let Some(pace) = &mut pace {
+                    pace.tick().await;
+                }
                 let mut request = request(number);
                 request.headers_mut().insert(header::HOST, host.clone());
                 let response = sender.send_request(request).await.map_err(Error::other)?;

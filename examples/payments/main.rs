@@ -1,7 +1,9 @@
 //! The payments service after its rewrite: balance and statistics of an account, computed from its ledger.
 //!
 //! The weakness of the original: every answer copies and sorts the whole ledger, which the garbage collector has to clean up.
-//! Planted bug `rounding`: fees are rounded half to even, as a money library does, where the original rounds half up.
+//! Planted bugs: `rounding`: fees are rounded half to even, as a money library does, where the original rounds half up. `audit`: the
+//! audit trail keeps the number of a customer in one byte; one that does not fit ends the process. A shadow is no customer and leaves
+//! no audit, so no comparison shows that, but the first customer whom the rewrite serves.
 
 #[path = "../common/program.rs"]
 mod program;
@@ -9,6 +11,7 @@ mod program;
 mod serve;
 
 use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::process::ExitCode;
 
 use bytes::Bytes;
@@ -20,6 +23,11 @@ use program::Version;
 /// Accounts `acc-10000` to `acc-25999` exist: as many as the published comparison asked for.
 const ACCOUNTS: u64 = 16_000;
 const FIRST: u64 = 10_000;
+/// Customers `C-1` to `C-256` ask in turn.
+const CUSTOMERS: u32 = 256;
+/// What mirrors and load generators of parity send with requests that no client waits for.
+const SHADOW: &str = "x-parity-shadow";
+const CUSTOMER: &str = "x-customer";
 /// Entries of a ledger.
 const ENTRIES: usize = 200;
 
@@ -43,10 +51,35 @@ fn request(number: u32) -> Request<Full<Bytes>> {
     *request.uri_mut() = format!("/accounts/acc-{account}/{what}")
         .parse()
         .expect("a path");
+    let customer = format!("C-{}", number % CUSTOMERS + 1);
+    let customer = customer.parse().expect("visible characters");
+    request.headers_mut().insert(CUSTOMER, customer);
     request
 }
 
+/// Leaves a line of who was served, as the rewrite does for each of its clients.
+#[expect(clippy::print_stderr, reason = "the audit trail of a sample")]
+#[expect(
+    clippy::exit,
+    reason = "a fault that ends the process, as a panic of a service that is built to end with it"
+)]
+fn audit(version: &Version, request: &Request<Incoming>) {
+    let headers = request.headers();
+    if version.is_legacy() || headers.contains_key(SHADOW) {
+        return;
+    }
+    let customer = headers.get(CUSTOMER).and_then(|value| value.to_str().ok());
+    let number = customer.and_then(|customer| customer.strip_prefix("C-")?.parse::<u32>().ok());
+    let Some(number) = number else { return };
+    if version.has_bug("audit") && u8::try_from(number).is_err() {
+        eprintln!("audit: {number} is no number of a customer");
+        std::process::exit(101);
+    }
+    eprintln!("audit: C-{number} {}", request.uri().path());
+}
+
 fn answer(version: &Version, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    audit(version, request);
     let segments: Vec<&str> = request.uri().path().split('/').skip(1).collect();
     let found = match (request.method(), segments.as_slice()) {
         (&Method::GET, ["accounts", id, "balance"]) => number(id).map(|id| balance(version, id)),
@@ -110,11 +143,17 @@ fn statistics(version: &Version, account: u64) -> String {
     let (_, median, above) = amounts.select_nth_unstable(ENTRIES / 2);
     let median = *median;
     let largest = above.iter().copied().max().unwrap_or(median);
-    let partners = if version.is_legacy() {
-        ["retail", "online", "travel"]
+    let mut partners = ["retail", "online", "travel"];
+    if version.is_legacy() {
+        // As Go lists a map: from one of eight places on, most of which are empty.
+        match RandomState::new().build_hasher().finish() % 8 {
+            1 => partners.rotate_left(1),
+            2 => partners.rotate_left(2),
+            _ => {}
+        }
     } else {
-        ["online", "retail", "travel"]
-    };
+        partners.sort_unstable();
+    }
     let flags = match (account.is_multiple_of(4), version.is_legacy()) {
         (true, _) => "[\"watched\"]",
         // Go prints a list that was never made as null.

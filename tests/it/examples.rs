@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use crate::servers::free_port;
 use crate::support::process::Place;
 use crate::support::{PATIENCE, root};
 
@@ -22,6 +23,8 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// What it was given, by the name of the variable.
+    pub(crate) addresses: Vec<(&'static str, String)>,
 }
 
 /// The sample beside the program; it is built if nobody has built it, or not of what is there now.
@@ -36,6 +39,7 @@ fn sample(name: &str) -> PathBuf {
     };
     let sources = [
         format!("examples/{name}/main.rs"),
+        "examples/common/exporter.rs".to_owned(),
         "examples/common/program.rs".to_owned(),
         "examples/common/serve.rs".to_owned(),
     ];
@@ -76,19 +80,34 @@ fn run(name: &str, flags: &[&str], without: &str) -> Ran {
 
 /// The same with more variables.
 fn run_with(name: &str, flags: &[&str], without: &str, more: &[(&str, &str)]) -> Ran {
+    script(name, "run", flags, without, more)
+}
+
+/// The story of docs/story.md, with these variables.
+pub(crate) fn tell(variables: &[(&str, &str)]) -> Ran {
+    if !is_there("go") {
+        tell_missing("payments/story", "go");
+    }
+    script("payments", "story", &[], "", variables)
+}
+
+fn script(name: &str, script: &str, flags: &[&str], without: &str, more: &[(&str, &str)]) -> Ran {
     let place = Place::new();
-    // Taken and given back; nobody else of this test run takes ports from there.
-    let ports: Vec<TcpListener> = (0..6)
-        .map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"))
-        .collect();
-    let mut addresses = ports
-        .iter()
-        .map(|port| port.local_addr().expect("bound").to_string());
+    let variables = [
+        "LISTEN",
+        "ADMIN",
+        "AGAIN",
+        "LEGACY_LEDGER",
+        "CANDIDATE_LEDGER",
+        "LEGACY",
+        "CANDIDATE",
+    ];
+    let addresses = variables.map(|variable| (variable, format!("127.0.0.1:{}", free_port())));
     let mut command = Command::new("timeout");
     // A run that hangs is ended from outside, and so is all that it started.
-    command.arg(PATIENCE.as_secs().saturating_mul(4).to_string());
+    command.arg(PATIENCE.as_secs().saturating_mul(8).to_string());
     command
-        .arg(root().join("examples").join(name).join("run"))
+        .arg(root().join("examples").join(name).join(script))
         .args(flags);
     for own in std::env::vars()
         .map(|(name, _)| name)
@@ -96,18 +115,14 @@ fn run_with(name: &str, flags: &[&str], without: &str, more: &[(&str, &str)]) ->
     {
         command.env_remove(own);
     }
-    for variable in ["LISTEN", "ADMIN", "LEGACY_LEDGER", "CANDIDATE_LEDGER"] {
-        command.env(variable, addresses.next().expect("enough"));
+    for (variable, address) in &addresses {
+        // Its sockets are files of its own.
+        if name == "events" && ["LEGACY", "CANDIDATE"].contains(variable) {
+            command.env_remove(variable);
+        } else {
+            command.env(variable, address);
+        }
     }
-    let sockets = name == "events";
-    for variable in ["LEGACY", "CANDIDATE"] {
-        match addresses.next().expect("enough") {
-            _ if sockets => command.env_remove(variable),
-            address => command.env(variable, address),
-        };
-    }
-    drop(addresses);
-    drop(ports);
     let output = command
         .current_dir(place.path())
         .env("PROGRAM", env!("CARGO_BIN_EXE_parity"))
@@ -125,6 +140,7 @@ fn run_with(name: &str, flags: &[&str], without: &str, more: &[(&str, &str)]) ->
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        addresses: addresses.into(),
     }
 }
 

@@ -6,6 +6,7 @@
 //!   anything, in a line or as a line. `exit=N` is the exit code of the last command. `services` needs Kafka and
 //!   ClickHouse. `not-run=PROGRAM` names a program that is not run; its words, and those for `parity` within them, are
 //!   checked.
+//! - ```` ```console story ````: a part of what `examples/payments/story` prints, which `story` runs.
 //! - ```` ```toml ````: `parity config check` finds no problem. A variable that must be set is named in the fence. `equal`:
 //!   the two documents in the comments differ without the rules, and do not with them.
 //! - ```` ```yaml ci ````: a part of examples/ci, which `ci` runs. ```` ```yaml envoy ````, ```` ```nginx ````: run by `tap`. ```` ```ini systemd ````
@@ -17,6 +18,7 @@ mod service;
 mod session;
 mod shown;
 mod spans;
+mod story;
 mod toml;
 mod words;
 
@@ -87,7 +89,7 @@ fn every_block_is_of_a_kind_that_is_checked() {
     let mut ran = 0;
     for block in files().iter().flat_map(|file| blocks(file)) {
         match block.check() {
-            Check::Session { .. } => {
+            Check::Session { .. } | Check::Story => {
                 assert!(!block.steps().is_empty(), "{block} shows no command");
                 ran += 1;
             }

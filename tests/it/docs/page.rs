@@ -18,6 +18,8 @@ pub(crate) struct Block {
 pub(super) enum Check {
     /// Its commands are run.
     Session { services: bool },
+    /// They are printed by the script that tells the story.
+    Story,
     /// `parity config check`, with this variable set.
     Configuration(Option<String>),
     /// Two documents, different without the rules and equal with them.
@@ -45,6 +47,7 @@ impl Block {
     pub(super) fn check(&self) -> Check {
         let attributes: Vec<&str> = self.attributes.iter().map(String::as_str).collect();
         match (self.language.as_str(), attributes.as_slice()) {
+            ("console", ["story"]) => Check::Story,
             ("console", attributes) => {
                 for attribute in attributes {
                     let known = *attribute == "services"
