@@ -144,7 +144,16 @@ impl SecretNames {
                 && (self.any_word_of(name)
                     || self.contains(&name.replace(|sign: char| !sign.is_alphanumeric(), "-")))
         };
-        (is_name(name) && self.contains(name)) || joined()
+        // In place of the parenthesis may be another sign: `password ,old)`.
+        let before_sign = || {
+            let blank = text.as_bytes().windows(2);
+            let mut blank = blank.enumerate().filter(|(_, pair)| pair[0] == b' ');
+            let at = blank.find(|(_, pair)| pair[1].is_ascii_punctuation())?.0;
+            text.get(..at).map(str::trim_end)
+        };
+        (is_name(name) && self.contains(name))
+            || joined()
+            || before_sign().is_some_and(|name| is_name(name) && self.contains(name))
     }
 }
 

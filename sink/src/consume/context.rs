@@ -44,11 +44,10 @@ impl Context {
 
     /// The partitions of our topic in a list.
     fn own(&self, list: &TopicPartitionList) -> Vec<i32> {
-        let elements = list.elements();
-        let own = elements
-            .iter()
-            .filter(|element| element.topic() == self.topic);
-        own.map(|element| element.partition()).collect()
+        let own = named(list).into_iter();
+        own.filter(|(topic, _)| *topic == self.topic)
+            .map(|(_, partition)| partition)
+            .collect()
     }
 
     /// Notes what the group gave or took. Returns all partitions of our topic, and the name of another topic, if there is one.

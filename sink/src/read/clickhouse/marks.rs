@@ -46,12 +46,14 @@ const TABLES: [(RecordType, &str); 3] = [
     ),
 ];
 
+/// What the rows of a slot on a shard are known by.
+type Keys = BTreeMap<(i64, u32), u64>;
+
 /// What one table of one identity has.
 #[derive(Clone, Default)]
 struct TableMarks {
     parts: Parts,
-    /// What the rows of a slot on a shard are known by.
-    keys: BTreeMap<(i64, u32), u64>,
+    keys: Keys,
 }
 
 /// What all of them have.
@@ -182,7 +184,7 @@ impl ClickHouseReader {
         identity: &Identity,
         (table, key): (RecordType, &str),
         spans: &Spans,
-    ) -> Result<Vec<((i64, u32), u64)>, StoreError> {
+    ) -> Result<Keys, StoreError> {
         let select = format!(
             "SELECT {ORIGIN}, intDiv(toUnixTimestamp64Micro(t.interval_start), {SLOT_MICROS}) AS slot, \
              sum(cityHash64({key})) AS keys FROM {} AS t FINAL",

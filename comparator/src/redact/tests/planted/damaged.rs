@@ -56,6 +56,7 @@ pub(super) const DAMAGED: &[(&str, &str)] = &[
     ("text/html", "<label>pin <span>*</span><.label><span>HUNTER2</span>"),
     ("application/xml", "<a><b>pin</b>,x<c>HUNTER2</c></a>"),
     ("application/json", "{\"columns\":[\"id\",\"pin:(old)\"],\"rows\":[[1,\"HUNTER2\"]]}"),
+    ("application/json", "{\"columns\":[\"id\",\"pin ,old)\"],\"rows\":[[1,\"HUNTER2\"]]}"),
     ("multipart/form-data; boundary=x", "--x\n\nContent-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name*=UTF-8''%70%61%73%73&77ord\r\n\r\nHUNTER2\r\n--x--"),
     ("text/csv", "id,pin\r1\nHUNTER2\r2,HUNTER2\r"),
