@@ -1,7 +1,7 @@
 //! Runs and their watermarks, which read the same from both stores: sums over minutes, and runs under other rules.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Evidence;
@@ -16,11 +16,12 @@ use crate::support::{Store, fill, identity, route, with_tables};
 
 const SECOND: i64 = 1_000_000;
 
-/// Seconds after a minute that is fourteen minutes ago: all that happens in a test has happened, the first of it in what is added up
-/// as closed, and the last of it so late that the run is at work.
+/// Seconds after a minute that is thirteen minutes before the tests began: all that happens in a test has happened, the first of it
+/// in what is added up as closed, and the last of it so late that the run is at work.
 fn at(second: i64) -> Timestamp {
-    let minute = Timestamp::now().as_micros() / (60 * SECOND) - 14;
-    Timestamp::from_micros((minute * 60 + second) * SECOND)
+    static BASE: LazyLock<i64> =
+        LazyLock::new(|| Timestamp::now().as_micros() / (60 * SECOND) - 13);
+    Timestamp::from_micros((*BASE * 60 + second) * SECOND)
 }
 
 /// What a run writes that begins at the first of these seconds, and counts a request before it looks at each other one:

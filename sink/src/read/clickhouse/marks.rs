@@ -1,17 +1,15 @@
 //! By what a reader knows which counts have changed since it read them.
 //!
 //! `SQLite` keeps a mark of each five minutes that triggers move. Here there is none: what is not changed in one place, but
-//! replaced by a later row, has nothing to trigger. So a mark is made of the rows themselves: of the key, the revision and the main counts
-//! of each, which no merge of parts changes. That reads a few columns where a report reads all.
+//! replaced by a later row, has nothing to trigger. So a mark is made of the rows themselves: of the key, the revision and the counts
+//! of each that a verdict rests on, which no merge of parts changes. That reads a few columns where a report reads all.
 //!
-//! Of which rows marks must be made again is known by the parts that a table consists of: a part never changes, and the server
-//! knows name, size and times of each without reading a row ([`parts`](super::parts)). So a page of a store in which nothing happens
-//! reads no rows for its marks, and one of a store that is written to reads those of the last minutes.
+//! Of which rows marks must be made again is known by the parts that a table consists of ([`parts`](super::parts)). So a page of a store
+//! in which nothing happens reads no rows for its marks, and one of a store that is written to reads those of the last minutes.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clickhouse::Row;
 use parity_schemas::record::RecordType;
@@ -26,23 +24,19 @@ use crate::error::StoreError;
 use crate::read::Selection;
 use crate::remembered::{Key, Marks, SLOT_MICROS, Weighed, What};
 
-/// After so long all rows are read again, whatever the parts say: behind a distributed table a person may have dropped and filled
-/// the tables of the shards, whose parts then may have the same names.
-const ALL_AGAIN: Duration = Duration::from_mins(10);
-
 /// The tables that counts are in, with what makes a row of them.
 const TABLES: [(RecordType, &str); 3] = [
     (
         RecordType::SetTally,
-        "t.tally_id, t.set_id, t.revision, mapValues(t.classes)",
+        "t.tally_id, t.set_id, t.revision, t.route, t.fingerprints, t.classes, t.never_asked",
     ),
     (
         RecordType::GroupTally,
-        "t.tally_id, t.fingerprint, t.revision, t.count",
+        "t.tally_id, t.fingerprint, t.revision, t.route, t.count, t.classes, t.example_id",
     ),
     (
         RecordType::Tally,
-        "t.id, t.revision, t.received, t.match, t.mismatch",
+        "t.id, t.revision, t.route, t.received, t.match, t.mismatch, t.classes, t.not_compared, t.clients",
     ),
 ];
 
@@ -52,25 +46,15 @@ type Keys = BTreeMap<(i64, u32), u64>;
 /// What one table of one identity has.
 #[derive(Clone, Default)]
 struct TableMarks {
-    parts: Parts,
+    /// `None` where they are not known.
+    parts: Option<Parts>,
     keys: Keys,
 }
 
 /// What all of them have.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct StoredMarks {
-    /// When all rows were read.
-    read: Instant,
     tables: [TableMarks; TABLES.len()],
-}
-
-impl Default for StoredMarks {
-    fn default() -> Self {
-        Self {
-            read: Instant::now(),
-            tables: Default::default(),
-        }
-    }
 }
 
 impl Weighed for StoredMarks {
@@ -78,7 +62,7 @@ impl Weighed for StoredMarks {
         /// A key, its value and a share of its node.
         const OF_A_KEY: usize = 32;
         let each = self.tables.iter();
-        each.map(|table| table.parts.bytes() + table.keys.len() * OF_A_KEY)
+        each.map(|table| table.parts.as_ref().map_or(0, Parts::bytes) + table.keys.len() * OF_A_KEY)
             .sum()
     }
 }
@@ -142,10 +126,7 @@ impl ClickHouseReader {
             from: i64::MIN,
             of: What::Marks,
         };
-        let renew = |known: Option<Arc<StoredMarks>>| {
-            let known = known.filter(|known| known.read.elapsed() < ALL_AGAIN);
-            self.renewed_marks(identity, known)
-        };
+        let renew = |known| self.renewed_marks(identity, known);
         let stored = remembered.of::<StoredMarks>().renewed(&key, renew)?;
         Ok(stored.marks())
     }
@@ -156,21 +137,19 @@ impl ClickHouseReader {
         identity: &Identity,
         known: Option<Arc<StoredMarks>>,
     ) -> Result<Arc<StoredMarks>, StoreError> {
-        let is_known = known.is_some();
         let mut stored = known.unwrap_or_default();
         for (place, (table, key)) in TABLES.into_iter().enumerate() {
             // Before the rows: what comes between the two is then read once more the next time.
             let parts = self.parts(table)?;
-            let spans = if is_known {
-                stored.tables[place].parts.changed(&parts)
-            } else {
-                Spans::all()
+            let spans = match (&stored.tables[place].parts, &parts) {
+                (Some(before), Some(now)) => before.changed(now),
+                _ => Spans::all(),
             };
             if spans.is_empty() {
                 continue;
             }
             let read = self.keys(identity, (table, key), &spans)?;
-            let table = &mut Arc::make_mut(&mut stored).tables[place];
+            let table: &mut TableMarks = &mut Arc::make_mut(&mut stored).tables[place];
             table.keys.retain(|(slot, _), _| !spans.have(*slot));
             table.keys.extend(read);
             table.parts = parts;

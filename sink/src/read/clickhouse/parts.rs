@@ -1,7 +1,8 @@
 //! The parts of a table: what tells whether it has changed, and in which times, without reading a row.
 //!
-//! A part never changes. An insert makes one, a merge makes one of several, a deletion makes another one of the next version. So
-//! where all parts are the same, the rows are; and where one has come or gone, only rows of its times can be others.
+//! A part never changes. An insert makes one, a merge makes one of several, a deletion makes another one of the next version. The
+//! server keeps a hash of the files of each: so where all parts are the same, the rows are, and where one has come or gone, only
+//! rows of its times can be others. It tells that of its own tables, and not of those behind a distributed one.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ use crate::remembered::SLOT_MICROS;
 /// Spans of a condition. More of them become one that has them all: a server reads what is between faster than a long condition.
 const MAX_SPANS: usize = 8;
 
-/// A shard, the server that answers for it, and the name of a part.
-type PartName = (u32, String, String);
+/// A server, and the name of a part and the hash of its files.
+type PartName = (String, String);
 
 /// The parts of one table, with the number of their rows and their first and last slot.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Parts {
     /// About how many bytes they take.
     pub(super) fn bytes(&self) -> usize {
         let each = self.0.keys();
-        each.map(|(_, server, name)| 96 + server.len() + name.len())
+        each.map(|(server, name)| 96 + server.len() + name.len())
             .sum()
     }
 }
@@ -108,38 +109,49 @@ struct PartRow {
     server: String,
     name: String,
     rows: u64,
-    first_at: i64,
-    last_at: i64,
+    first_second: u32,
+    last_second: u32,
+}
+
+impl PartRow {
+    /// The first and the last slot of its rows.
+    fn slots(&self) -> (i64, i64) {
+        /// The first of 2036. The server keeps these times in 32 bits without a sign, in which those before 1970 come behind it.
+        const NOT_BEFORE_1970: u32 = 2_082_758_400;
+        let slot = |second: u32| i64::from(second) * 1_000_000 / SLOT_MICROS;
+        if self.first_second > self.last_second || self.last_second >= NOT_BEFORE_1970 {
+            return (i64::MIN, i64::MAX);
+        }
+        (slot(self.first_second), slot(self.last_second))
+    }
 }
 
 impl ClickHouseReader {
-    /// The parts of a table, named with the table's own id: one that was dropped and made again has parts of the same names. The
-    /// server knows these columns of each part; where it cannot use that, as after a deletion that is not
-    /// merged yet, it reads the times of all rows, with the same result.
-    pub(super) fn parts(&self, table: RecordType) -> Result<Parts, StoreError> {
-        let sql = format!(
-            "SELECT {ORIGIN}, concat(toString(_part), ' ', \
-             ifNull((SELECT toString(any(uuid)) FROM system.tables WHERE database = currentDatabase() AND name = '{name}'), '')) AS name, \
-             count() AS rows, \
-             toUnixTimestamp64Micro(min(t.interval_start)) AS first_at, \
-             toUnixTimestamp64Micro(max(t.interval_start)) AS last_at FROM {name} AS t \
-             GROUP BY shard, server, _part",
-            name = table.table()
-        );
-        let question = self.server.client().query(&sql);
+    /// The parts of a table; `None` where it is not known: the table is distributed or has none, or the user may not ask.
+    pub(super) fn parts(&self, table: RecordType) -> Result<Option<Parts>, StoreError> {
+        let question = self
+            .server
+            .client()
+            .query(&SELECT_PARTS.replace("ORIGIN", ORIGIN))
+            .bind(table.table());
+        // Who fails here reads the rows, and is told there what is wrong.
+        let Ok(rows) = self.ask::<PartRow>(question) else {
+            return Ok(None);
+        };
         let mut parts = BTreeMap::new();
-        for row in self.ask::<PartRow>(question)? {
-            let part = (
-                row.rows,
-                // As the server divides when it counts by slot: towards zero.
-                row.first_at / SLOT_MICROS,
-                row.last_at / SLOT_MICROS,
-            );
-            parts.insert((row.shard, row.server, row.name), part);
+        for row in rows {
+            let (first, last) = row.slots();
+            // Of the replica that the rows are read from: another one may lack parts.
+            self.came_from(row.shard, row.server.clone())?;
+            parts.insert((row.server, row.name), (row.rows, first, last));
         }
-        Ok(Parts(parts))
+        Ok(Some(Parts(parts)).filter(|parts| !parts.0.is_empty()))
     }
 }
+
+const SELECT_PARTS: &str = "SELECT ORIGIN, concat(name, ' ', hash_of_all_files) AS name, rows, \
+     toUnixTimestamp(min_time) AS first_second, toUnixTimestamp(max_time) AS last_second FROM system.parts \
+     WHERE active AND database = currentDatabase() AND table = ?";
 
 #[cfg(test)]
 mod tests {
@@ -148,7 +160,7 @@ mod tests {
     fn parts(of: &[(&str, u64, i64, i64)]) -> Parts {
         let each = of.iter();
         let part = |(name, rows, first, last): &(&str, u64, i64, i64)| {
-            let name = (0, "server".to_owned(), (*name).to_owned());
+            let name = ("server".to_owned(), (*name).to_owned());
             (name, (*rows, *first, *last))
         };
         Parts(each.map(part).collect())
@@ -188,6 +200,27 @@ mod tests {
             "AND ((t.interval_start >= s5 AND t.interval_start < s7) OR (t.interval_start >= s40 AND t.interval_start < s41))"
         );
         assert_eq!(Spans::all().condition(|slot| slot.to_string()), "");
+    }
+
+    #[test]
+    fn times_that_the_server_cannot_tell_are_all_times() {
+        let slots = |first_second, last_second| {
+            let row = PartRow {
+                shard: 0,
+                server: String::new(),
+                name: String::new(),
+                rows: 1,
+                first_second,
+                last_second,
+            };
+            row.slots()
+        };
+        assert_eq!(slots(600, 1_200), (2, 4));
+        let all = (i64::MIN, i64::MAX);
+        // A minute before 1970, alone and beside one after it.
+        assert_eq!(slots(u32::MAX - 59, u32::MAX - 59), all);
+        assert_eq!(slots(u32::MAX - 59, 1_200), all);
+        assert_eq!(Spans::of(vec![(i64::MIN, i64::MAX)]), Spans::all());
     }
 
     #[test]

@@ -89,6 +89,7 @@ const DIGEST_DIGITS: usize = 16;
 impl BlockOf<'_> {
     /// What is kept in a column: JSON behind its digest. So a text that a bad disk or a person has changed, or that is of another
     /// block, is not taken for what the rows add up to, however valid it is.
+    /// Its rows are then read, until they change and the block is made again: that takes time and nothing else.
     fn sealed(self, column: &str, json: &str) -> String {
         format!("{}{json}", self.digest(column, json))
     }
