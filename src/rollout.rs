@@ -14,6 +14,7 @@ mod series;
 mod state;
 mod watch;
 
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -48,8 +49,12 @@ pub(crate) struct Controller {
 
 struct Inner {
     saved: Saved,
+    /// What is served now, by the settings as they were read last.
+    served: Served,
     /// That the file is ours while the process runs.
     owned: Owned,
+    /// Whether it fell back here while the file was not ours.
+    fell_alone: bool,
     /// Whether the file lags behind.
     unsaved: Option<String>,
     /// What is wanted and kept back by a fall back, as far as it was told.
@@ -89,7 +94,9 @@ impl Controller {
             mirror,
             inner: Mutex::new(Inner {
                 saved,
+                served,
                 owned,
+                fell_alone: false,
                 unsaved,
                 blocked: 0.0,
                 watch: Watch::default(),
@@ -102,10 +109,10 @@ impl Controller {
         inner.saved.percent = inner.saved.percent.min(wanted);
         // Where the file cannot be written, a fall back may be missing in it.
         if inner.saved.percent > 0.0
-            && let Err(error) = inner
-                .owned
-                .take(&this.settings.state_file)
-                .and_then(|()| inner.saved.write(&this.settings.state_file))
+            && let Err(error) = match &inner.unsaved {
+                None => inner.saved.write(&this.settings.state_file),
+                Some(why) => Err(io::Error::other(why.clone())),
+            }
         {
             tracing::warn!(%error, "the file of the rollout cannot be written: it begins at 0 %");
             inner.saved.percent = 0.0;
@@ -160,6 +167,7 @@ impl Controller {
         self.deciding.reload(settings);
         let served = Served::of(settings);
         let mut inner = self.lock();
+        inner.served = served.clone();
         if let Some(other) = inner.saved.other_than(&served) {
             tracing::warn!(
                 other,
@@ -281,17 +289,21 @@ impl Controller {
         if !self.mirror.candidate_reachable() {
             return Err("the candidate is down".to_owned());
         }
+        let unkept = |error: io::Error| {
+            format!("a restart would not know of it, because the state cannot be kept: {error}")
+        };
+        if self.own(inner).map_err(unkept)? {
+            return Err(
+                "another process had rollout.state_file until now: it is decided again".to_owned(),
+            );
+        }
         let mut raised = inner.saved.clone();
         raised.percent = percent;
         if set.is_some() {
             raised.set = set;
             raised.fell_back = None;
         }
-        let file = &self.settings.state_file;
-        let written = inner.owned.take(file).and_then(|()| raised.write(file));
-        written.map_err(|error| {
-            format!("a restart would not know of it, because the state cannot be kept: {error}")
-        })?;
+        raised.write(&self.settings.state_file).map_err(unkept)?;
         let from = inner.saved.percent;
         if from <= 0.0 {
             // What was before says nothing of those who come now.
@@ -309,6 +321,7 @@ impl Controller {
     /// Takes all clients back.
     fn fall(&self, inner: &mut Inner, who: &str, reason: String) -> Line {
         self.mirror.set_rollout(0.0);
+        inner.fell_alone = self.own(inner).is_err();
         let from = inner.saved.percent;
         tracing::warn!(from, who, reason, "the rollout falls back to the legacy");
         let detail = format!("{from} % → 0 %: {reason}");
@@ -324,13 +337,27 @@ impl Controller {
         (AuditAction::RolloutBack, detail)
     }
 
+    /// Makes the file ours, and says whether it was read again: what another process wrote in it until now is newer than what was read at the
+    /// start. Until then nobody was served here by the candidate, and the gate says whether that changes.
+    fn own(&self, inner: &mut Inner) -> io::Result<bool> {
+        let file = &self.settings.state_file;
+        if !inner.owned.take(file)? {
+            return Ok(false);
+        }
+        let kept = Saved::open(file, &inner.served, &self.settings.plan);
+        let mine = std::mem::replace(&mut inner.saved, kept);
+        inner.saved.percent = inner.saved.percent.min(mine.percent);
+        if std::mem::take(&mut inner.fell_alone) {
+            inner.saved.fell_back = mine.fell_back;
+        }
+        Ok(true)
+    }
+
     /// Writes what has already happened. If that fails it is tried again with the next look.
     fn save(&self, inner: &mut Inner) {
-        let file = &self.settings.state_file;
-        let written = inner
-            .owned
-            .take(file)
-            .and_then(|()| inner.saved.write(file));
+        let written = self
+            .own(inner)
+            .and_then(|_read_again| inner.saved.write(&self.settings.state_file));
         let failed = written.err().map(|error| error.to_string());
         if let Some(error) = failed.as_ref().filter(|_| inner.unsaved.is_none()) {
             tracing::error!(

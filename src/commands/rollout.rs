@@ -58,7 +58,9 @@ fn text(document: &RolloutDocument) -> String {
     if document.fell_back.is_some() {
         line(format!(
             "nothing rises by itself after a fall back: `parity rollout set {}` lifts it",
-            document.blocked.unwrap_or(0.0)
+            document
+                .blocked
+                .map_or_else(|| "PERCENT".to_owned(), |percent| percent.to_string())
         ));
     }
     if let Some(next) = &document.next {

@@ -46,7 +46,11 @@ impl RolloutAdmin for Controller {
 
     fn set(&self, percent: f64, who: &str) -> Result<(), String> {
         let (before, is_up) = {
-            let inner = self.lock();
+            let mut inner = self.lock();
+            // Without the file nobody is served by the candidate, so there is nothing to lower either.
+            let _read_again = self
+                .own(&mut inner)
+                .map_err(|error| format!("the state cannot be kept: {error}"))?;
             (inner.saved.clone(), percent > inner.saved.percent)
         };
         let judged = is_up.then(|| self.deciding.judge());

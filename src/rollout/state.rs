@@ -46,10 +46,10 @@ impl Served {
 pub(super) struct Owned(Option<File>);
 
 impl Owned {
-    /// Takes it, unless that is done. The lock is a file beside it, because the file itself is replaced, and ends with the process.
-    pub(super) fn take(&mut self, path: &Path) -> io::Result<()> {
+    /// Takes it, unless that is done, and says whether it was only taken now. The lock is a file beside it, because the file itself is replaced, and ends with the process.
+    pub(super) fn take(&mut self, path: &Path) -> io::Result<bool> {
         if self.0.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
@@ -65,7 +65,7 @@ impl Owned {
         match file.try_lock() {
             Ok(()) => {
                 self.0 = Some(file);
-                Ok(())
+                Ok(true)
             }
             Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
                 "{} is used by another process that runs; each mirror needs a rollout.state_file of its own",
@@ -167,23 +167,26 @@ impl Saved {
 
     /// What is not as it was, if anything is; in words.
     pub(super) fn other_than(&self, served: &Served) -> Option<&'static str> {
+        let kept = self.rules_hash.as_ref();
+        let is_other = kept.is_some_and(|kept| *kept != served.identity.rules_hash);
+        self.other_service(served)
+            .or_else(|| is_other.then_some("other rules"))
+    }
+
+    fn other_service(&self, served: &Served) -> Option<&'static str> {
         let Served {
             identity,
             candidate,
             ..
         } = served;
-        let is_other =
-            |kept: &Option<String>, now: &String| kept.as_ref().is_some_and(|kept| kept != now);
         if self.legacy_version != identity.legacy_version {
             Some("another version of the legacy")
         } else if self.candidate_version != identity.candidate_version {
             Some("another version of the candidate")
-        } else if is_other(&self.candidate, candidate) {
-            Some("another address of the candidate")
-        } else if is_other(&self.rules_hash, &identity.rules_hash) {
-            Some("other rules")
         } else {
-            None
+            let kept = self.candidate.as_ref();
+            kept.is_some_and(|kept| kept != candidate)
+                .then_some("another address of the candidate")
         }
     }
 
@@ -204,12 +207,15 @@ impl Saved {
         self.instance = Some(served.instance.clone());
     }
 
-    /// What is another one has nothing of what was reached, but a fall back stays: only a person ends it.
+    /// What is another one has nothing of what was reached, but a fall back stays: only a person ends it. The rules change by themselves when
+    /// one of them expires: then it is the same rollout, so what a person set goes on to hold.
     pub(super) fn begin_anew(&mut self, served: &Served) {
+        if self.other_service(served).is_some() {
+            self.began = Timestamp::now();
+            self.set = None;
+        }
         self.is_now(served);
-        self.began = Timestamp::now();
         self.percent = 0.0;
-        self.set = None;
     }
 
     /// Replaces the file.
@@ -286,8 +292,11 @@ pub(super) fn blocked(plan: &Plan, saved: &Saved, now: Timestamp) -> Option<f64>
     Some(target(plan, &lifted, now)).filter(|percent| *percent > 0.0)
 }
 
-/// The first step that is not due yet.
+/// The first step that is not due yet; none after a fall back, because then none falls due.
 pub(super) fn next(plan: &Plan, saved: &Saved, now: Timestamp) -> Option<RolloutStep> {
+    if saved.fell_back.is_some() {
+        return None;
+    }
     let Plan::Schedule(steps) = plan else {
         return None;
     };

@@ -280,9 +280,10 @@ impl Source {
         let uri = uri.map_err(|error: http::uri::InvalidUri| unreachable(error.to_string()))?;
         let answer = self.client.ask(method, uri, headers, within).await;
         answer.map_err(|missed| match missed {
-            Missed::NoAnswer(cause) => {
-                unreachable(format!("{} does not answer: {cause}", self.base.0))
-            }
+            Missed::NoAnswer(cause) => unreachable(format!(
+                "{} does not answer: {cause}; the address of the admin port is --admin",
+                self.base.0
+            )),
             Missed::NotWhole(cause) => unreachable(format!(
                 "the answer of {} broke off or has over {} MiB: {cause}",
                 self.base.0,

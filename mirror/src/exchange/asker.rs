@@ -326,8 +326,12 @@ impl Attempt {
             return;
         }
         if self.side == Side::Legacy {
-            let is_ours = matches!(outcome, Err(Unanswered::Ours(_)));
-            if self.capturing.is_some() || !is_ours {
+            // A shadow is cut by a deadline of its own, which is no client's: only a legacy that is not there has failed.
+            let tells_nothing = matches!(
+                outcome,
+                Err(Unanswered::Ours(_) | Unanswered::ServiceFault(ServiceFault::TimedOut))
+            );
+            if self.capturing.is_some() || !tells_nothing {
                 asker.serving.legacy_answers(self.capturing.is_some());
             }
         }

@@ -88,15 +88,20 @@ impl Breaker {
             let now = Timestamp::now().as_micros();
             self.failing_since.store(now, Ordering::Relaxed);
         }
-        self.failures.store(failures, Ordering::Relaxed);
+        // Behind its time: who sees a failure must see since when.
+        self.failures.store(failures, Ordering::Release);
         if failures < limit {
             // It is known to be there to be asked, whatever another worker has found out meanwhile.
             let _known =
                 self.state
                     .compare_exchange(UNTRIED, USED, Ordering::Relaxed, Ordering::Relaxed);
-        } else if self.state.swap(OPEN, Ordering::Relaxed) != OPEN {
+        } else if !self.is_open() {
+            // Before the state: who sees that it is open must see when the next probe may go.
             self.probe_at
                 .store(self.now_ms() + pause.as_millis() as u64, Ordering::Relaxed);
+            if self.state.swap(OPEN, Ordering::Release) == OPEN {
+                return;
+            }
             tracing::warn!(
                 failures,
                 "candidate keeps failing; it gets one request per pause until it answers"
@@ -106,7 +111,7 @@ impl Breaker {
 
     /// Whether the breaker is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == OPEN
+        self.state.load(Ordering::Acquire) == OPEN
     }
 
     /// Whether the candidate has answered anything, or failed to.
@@ -116,7 +121,7 @@ impl Breaker {
 
     /// When the first failure since its last answer was noticed; `None` if it answered the last request, or was asked nothing.
     pub(crate) fn failing_since(&self) -> Option<Timestamp> {
-        let is_failing = self.failures.load(Ordering::Relaxed) > 0;
+        let is_failing = self.failures.load(Ordering::Acquire) > 0;
         is_failing.then(|| Timestamp::from_micros(self.failing_since.load(Ordering::Relaxed)))
     }
 

@@ -44,7 +44,8 @@ impl Reached {
             let since = Timestamp::now().as_micros();
             self.down_since.store(since, Ordering::Relaxed);
         }
-        self.state.store(now, Ordering::Relaxed);
+        // Behind its time: who sees that it is down must see since when.
+        self.state.store(now, Ordering::Release);
         before != UNASKED || !answers
     }
 
@@ -60,7 +61,7 @@ impl Reached {
 
     /// What is known of it.
     pub(super) fn seen(&self) -> ServiceSeen {
-        let state = self.state.load(Ordering::Relaxed);
+        let state = self.state.load(Ordering::Acquire);
         let since = || Timestamp::from_micros(self.down_since.load(Ordering::Relaxed));
         ServiceSeen {
             asked: state != UNASKED,

@@ -59,6 +59,7 @@ fn steps_fall_due_a_person_wins_until_the_next_and_nothing_is_due_after_a_fall_b
     assert_eq!(wanted(&saved)[4..], ["20", "100", "100"]);
     saved.fell_back = Some(fall("tested"));
     assert_eq!(wanted(&saved), ["0"; 7]);
+    assert_eq!(next(&plan(), &saved, times[1]), None);
     let by_hand = Plan::Percent(5.0);
     assert_eq!(percent(&by_hand, &saved, times[6]), "0");
     saved.fell_back = None;
@@ -108,8 +109,12 @@ fn another_address_other_rules_and_another_instance_have_nothing_of_what_was_rea
         assert!(told.starts_with(words), "{told}");
         let opened = Saved::open(&path, other, &plan());
         assert_eq!(opened.percent.to_string(), "0", "{other:?}");
-        // What a person set is of this rollout, whoever serves it.
-        assert_eq!(opened.set.is_some(), told.is_empty());
+        // What a person set is of this rollout, whoever serves it and by whatever rules: one that expires must not lift a cap.
+        let is_same = told.is_empty() || told == "other rules";
+        assert_eq!(opened.set.is_some(), is_same, "{told}");
+        assert_eq!(opened.began == saved.began, is_same, "{told}");
+        let wanted = percent(&Plan::Percent(90.0), &opened, Timestamp::now());
+        assert_eq!(wanted, if is_same { "30" } else { "90" });
         opened.write(&path).expect("writable");
         assert_eq!(Saved::open(&path, other, &plan()), opened);
         saved.write(&path).expect("writable");

@@ -61,10 +61,18 @@ fn two_processes_cannot_have_one_file() {
     assert_eq!(now["percent"], 0.0);
     let told = now["state_error"].as_str().unwrap_or_default();
     assert!(told.contains("a rollout.state_file of its own"), "{now}");
+    let refused = post(&second, "0");
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    // What the first one does with the file meanwhile is not undone by what the second one read of it before.
+    assert_eq!(post(&first, "back").status, 200);
+    let fell = rollout(&first)["fell_back"].clone();
+    assert_eq!(fell["from"], 100.0);
     assert_eq!(first.stop().0, 0);
-    becomes(&second, "the file is free", |now| {
+    let now = becomes(&second, "the file is free", |now| {
         now["state_error"].is_null()
     });
+    assert_eq!((&now["fell_back"], &now["percent"]), (&fell, &0.0.into()));
+    assert_eq!(post(&second, "0").status, 200, "a person ends it");
 }
 
 #[test]
@@ -102,6 +110,24 @@ fn a_legacy_that_is_only_the_shadow_is_known_to_be_down() {
     wait_for("what the shadow says", || {
         (mirror.status()["legacy_reachable"] == false).then_some(())
     });
+}
+
+#[test]
+fn a_shadow_that_is_cut_by_its_deadline_does_not_say_that_the_legacy_is_down() {
+    let more = "min_requests = 100000\n[limits]\ncandidate_deadline = \"300ms\"";
+    let place = under_way(100.0, more);
+    let candidate = named("candidate");
+    let legacy = Service::start(|_| {
+        // It begins no answer while anybody waits for one.
+        std::thread::park_timeout(std::time::Duration::from_secs(5));
+        crate::support::service::Answer::json("{}")
+    });
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "candidate");
+    becomes(&mirror, "the shadow is cut", |now| {
+        now["legacy"]["errors"] == 1
+    });
+    assert_eq!(mirror.status()["legacy_reachable"], true);
 }
 
 #[test]
