@@ -180,7 +180,8 @@ const FEW: usize = 3;
 const TIMES: usize = 4;
 
 /// That mismatches have one target, or few for how many they are: who reads that a route differs takes it for all of the route.
-/// `is_all` says whether these are all that is stored. Nothing is told of GraphQL, where requests differ by what is in their bodies.
+/// `is_all` says whether these are all that is stored. Nothing is told of GraphQL, where requests differ by what is in their bodies,
+/// nor of a route that is its only target, without a placeholder and a query: that would be no finding.
 fn alike(mismatches: &[Mismatch], is_all: bool) -> Option<String> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for mismatch in mismatches {
@@ -190,6 +191,11 @@ fn alike(mismatches: &[Mismatch], is_all: bool) -> Option<String> {
             Some((_, count)) => *count += 1,
             None => counts.push((request, 1)),
         }
+    }
+    let routes = mismatches.iter().map(|one| visible(&one.route));
+    let is_route = |(only, _): &(String, usize)| routes.clone().all(|route| route == *only);
+    if matches!(counts.as_slice(), [only] if is_route(only)) {
+        return None;
     }
     if counts.is_empty() || counts.len() > FEW || mismatches.len() < TIMES * counts.len() {
         return None;
@@ -259,6 +265,25 @@ mod tests {
         ] {
             assert_eq!(told(few, true), None, "{few:?}");
         }
+        // It has no other target.
+        let only = of(&[("/quotes", 25)], "GET /quotes");
+        assert_eq!(alike(&only, true), None);
+        // A query that is always the same is one.
+        let mut asked = only;
+        for one in &mut asked {
+            one.query = "size=7".to_owned();
+        }
+        assert_eq!(
+            alike(&asked, true).as_deref(),
+            Some("all 25 stored mismatches are of GET /quotes?size=7")
+        );
+        asked[0].query.clear();
+        assert_eq!(
+            alike(&asked, true).as_deref(),
+            Some(
+                "the 25 stored mismatches are of 2 targets only: GET /quotes?size=7 (24), GET /quotes (1)"
+            )
+        );
         // All operations are asked at one address.
         let operations = of(&[("/graphql", 25)], "POST /graphql query Order");
         assert!(split_operation(&operations[0].route).is_some());

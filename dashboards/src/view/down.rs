@@ -169,13 +169,18 @@ impl Beside<'_> {
             at: self.at,
             live: &versions,
         };
-        let each = versions.iter().take(MAX_VERSIONS).map(|version| {
+        // The one of the mirror that is asked is left out last.
+        let own = self.status.map(|own| own.candidate_version.as_str());
+        let others = versions.iter().copied();
+        let others = others.filter(|version| Some(*version) != own);
+        let first = own.into_iter().chain(others).take(MAX_VERSIONS);
+        let each = first.map(|version| {
             let silence = recent.and_then(|recent| match whole {
                 Some(whole) => all.silence_since(recent, whole, version),
                 None => all.silence(recent, version),
             });
             OfVersion {
-                version: (versions.len() > 1).then_some(*version),
+                version: (versions.len() > 1).then_some(version),
                 candidate: self.candidate(version, silence),
             }
         });

@@ -17,7 +17,7 @@ use parity_schemas::history::{Compared, History};
 use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
-use parity_sink::read::history::{ExcusedSet, HistoryFilter, MAX_EXCUSED};
+use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_EXCUSED};
 use parity_sink::{Reader, Selection, StoreError};
 
 pub(crate) use self::marks::switches;
@@ -111,15 +111,13 @@ fn read(
             .any(|one| one != version)
     });
     if has_others {
-        // In the same buckets, so that the two can be laid upon each other.
-        let window = history.window;
+        // In the same buckets, so that the two can be laid upon each other, and of the same time.
         let mut alone = reader.history(&HistoryFilter {
             selection: Selection {
                 candidate_version: version.clone(),
-                since: window.map(|window| window.from).or(filter.selection.since),
                 ..filter.selection.clone()
             },
-            until: window.map(|window| window.to).or(filter.until),
+            buckets: Buckets::of(&history),
             fingerprints: Vec::new(),
             without_latency: true,
             ..filter.clone()

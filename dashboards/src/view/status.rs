@@ -32,10 +32,10 @@ pub struct Status {
     /// Whether the last request to the legacy was answered; `true` before the first, see `legacy_asked`.
     pub legacy_reachable: bool,
     /// Whether a request of a client was sent to the legacy since the process began, or since the configuration names this
-    /// one. Until then nobody knows whether it answers.
+    /// one; during a rollout also a shadow of one. Until then nobody knows whether it answers.
     #[serde(default = "asked")]
     pub legacy_asked: bool,
-    /// When it was noticed that the legacy does not answer; `None` if it answered the last request of a client.
+    /// When it was noticed that the legacy does not answer; `None` if it answered the last request.
     #[serde(default)]
     pub legacy_failing_since: Option<Timestamp>,
     /// Whether the candidate is used; `false` while the breaker is open, `true` before the first request, see `candidate_asked`.

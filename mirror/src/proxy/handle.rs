@@ -177,7 +177,7 @@ impl MirrorHandle {
         self.process.candidate_reachable()
     }
 
-    /// Whether the legacy was asked anything for a client, and since when it does not answer.
+    /// Whether the legacy was asked anything, for a client or, during a rollout, as a shadow, and since when it does not answer.
     pub fn legacy_seen(&self) -> ServiceSeen {
         self.process.legacy_seen()
     }

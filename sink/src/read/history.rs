@@ -12,9 +12,12 @@ pub(super) mod grid;
 mod marks;
 pub(super) mod sums;
 
+use parity_schemas::evidence::Window;
+use parity_schemas::history::History;
 use parity_schemas::tally::set_id;
 use parity_schemas::time::Timestamp;
 
+use self::grid::Asked;
 pub(super) use self::marks::Termed;
 use super::Selection;
 
@@ -45,6 +48,28 @@ pub struct HistoryFilter {
     pub without_latency: bool,
     /// What does not count. `None` if that is not known: then all counts.
     pub excused: Option<Vec<ExcusedSet>>,
+    /// The buckets of another history; `None` for those that fit. They say nothing of what is read: the first and the last may
+    /// reach beyond `selection.since` and `until`.
+    pub buckets: Option<Buckets>,
+}
+
+/// Buckets of a history, for another one that is laid upon it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buckets {
+    /// From the begin of the first to the end of the last.
+    window: Window,
+    /// How long each is.
+    seconds: u64,
+}
+
+impl Buckets {
+    /// Those of a history; `None` if it has nothing.
+    pub fn of(history: &History) -> Option<Self> {
+        Some(Self {
+            window: history.window?,
+            seconds: history.bucket_seconds,
+        })
+    }
 }
 
 /// Mismatches that have exactly these groups do not count.
@@ -59,6 +84,15 @@ pub struct ExcusedSet {
 }
 
 impl HistoryFilter {
+    /// Which span of time is asked for.
+    pub(super) fn asked(&self) -> Asked {
+        Asked {
+            since: self.selection.since,
+            until: self.until,
+            buckets: self.buckets,
+        }
+    }
+
     /// The ids of the sets that are excused.
     pub(super) fn excused_ids(&self) -> Vec<String> {
         let sets = self.excused.iter().flatten().take(MAX_EXCUSED);

@@ -2,7 +2,7 @@
 
 use parity_schemas::history::{GroupHistory, History};
 use parity_schemas::time::Timestamp;
-use parity_sink::read::history::HistoryFilter;
+use parity_sink::read::history::{Buckets, HistoryFilter};
 use parity_sink::{Reader, Selection, StoreError};
 
 use super::shared::share;
@@ -60,20 +60,19 @@ impl GroupTimes {
         let version = selection.candidate_version.clone().or(newest);
         // Only one route has a chart, with a rate.
         let version = version.filter(|_| are_beside && route.is_some());
-        let own = match (version, history.window) {
-            (Some(version), Some(window)) => {
+        let own = match version {
+            Some(version) => {
                 let own = reader.history(&HistoryFilter {
                     selection: Selection {
                         candidate_version: Some(version.clone()),
-                        since: Some(window.from),
                         ..filter.selection
                     },
-                    until: Some(window.to),
+                    buckets: Buckets::of(&history),
                     ..filter
                 })?;
                 Some((version, own))
             }
-            _ => None,
+            None => None,
         };
         Ok(Self { history, own })
     }

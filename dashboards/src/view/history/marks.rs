@@ -2,8 +2,6 @@
 //!
 //! Nothing is compared while it is off, so a chart without these shows a gap or a calm that nobody can explain.
 
-use std::collections::HashSet;
-
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, begins};
 use parity_schemas::history::{History, Mark, MarkKind};
 use parity_schemas::time::Timestamp;
@@ -79,19 +77,33 @@ pub(crate) fn switches(
     Ok(in_order(found))
 }
 
-/// In the order of time, and of the starts of processes only those that end a stop.
+/// In the order of time, and of the starts of processes only those that end a stop: of the instance that was stopped, or else the
+/// earliest stop, since a process that takes the place of another one may have another name.
 fn in_order(mut changes: Vec<Audit>) -> Vec<Audit> {
     changes.sort_by_key(|change| (change.time, change.id));
-    let mut stopped: HashSet<String> = HashSet::new();
-    changes.retain(|change| match change.action {
-        AuditAction::ShadowingOff => {
-            stopped.insert(change.instance.clone());
-            true
-        }
-        AuditAction::Started => change.detail == begins(true) && stopped.remove(&change.instance),
-        _ => {
-            stopped.remove(&change.instance);
-            true
+    let mut stopped: Vec<String> = Vec::new();
+    changes.retain(|change| {
+        let of_it = stopped.iter().position(|one| *one == change.instance);
+        match change.action {
+            AuditAction::ShadowingOff => {
+                if of_it.is_none() {
+                    stopped.push(change.instance.clone());
+                }
+                true
+            }
+            AuditAction::Started => {
+                let ends = change.detail == begins(true) && !stopped.is_empty();
+                if ends {
+                    stopped.remove(of_it.unwrap_or_default());
+                }
+                ends
+            }
+            _ => {
+                if let Some(place) = of_it {
+                    stopped.remove(place);
+                }
+                true
+            }
         }
     });
     changes
@@ -115,12 +127,22 @@ mod tests {
             line(9, "a", Started, begins(true)),
             line(1, "a", Started, begins(true)),
             line(2, "a", ShadowingOff, ""),
-            line(3, "b", Started, begins(true)),
+            line(3, "b", Started, begins(false)),
             line(4, "a", Started, begins(false)),
             line(5, "a", Started, begins(true)),
             line(6, "b", ShadowingOff, ""),
             line(7, "b", ShadowingOn, ""),
             line(8, "b", Started, begins(true)),
+            // A pod has another name each time it is made.
+            line(10, "pod-1", ShadowingOff, ""),
+            line(11, "pod-2", Started, begins(true)),
+            line(12, "pod-3", Started, begins(true)),
+            // Of two that were stopped the one itself, and then the other.
+            line(13, "a", ShadowingOff, ""),
+            line(14, "b", ShadowingOff, ""),
+            line(15, "b", Started, begins(true)),
+            line(16, "pod-4", Started, begins(true)),
+            line(17, "a", Started, begins(true)),
         ];
         let marks: Vec<Mark> = in_order(changes).iter().filter_map(mark).collect();
         let told: Vec<_> = marks
@@ -133,7 +155,13 @@ mod tests {
                 (2, MarkKind::ShadowingOff),
                 (5, MarkKind::ShadowingOn),
                 (6, MarkKind::ShadowingOff),
-                (7, MarkKind::ShadowingOn)
+                (7, MarkKind::ShadowingOn),
+                (10, MarkKind::ShadowingOff),
+                (11, MarkKind::ShadowingOn),
+                (13, MarkKind::ShadowingOff),
+                (14, MarkKind::ShadowingOff),
+                (15, MarkKind::ShadowingOn),
+                (16, MarkKind::ShadowingOn)
             ]
         );
         assert_eq!(marks[1].to, "by a restart of a");

@@ -13,7 +13,7 @@ use super::replicas::{BY_ORIGIN, ORIGIN};
 use super::{ClickHouseReader, time, word};
 use crate::error::StoreError;
 use crate::read::history::cell::Cell;
-use crate::read::history::grid::{Asked, Grid};
+use crate::read::history::grid::Grid;
 use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
 use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
 
@@ -95,10 +95,7 @@ impl ClickHouseReader {
         filter: &HistoryFilter,
         now: Timestamp,
     ) -> Result<History, StoreError> {
-        let asked = Asked {
-            since: filter.selection.since,
-            until: filter.until,
-        };
+        let asked = filter.asked();
         let limits = asked.limits(now);
         let Some(range) = self.range(filter, limits)? else {
             return Ok(nothing(filter));

@@ -7,9 +7,12 @@ use parity_schemas::evidence::Window;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 
+use super::Buckets;
+
 /// Most buckets: each is a few pixels wide on a narrow screen.
 pub(in crate::read) const MAX_BUCKETS: i64 = 120;
 
+const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = INTERVAL_MICROS;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
@@ -45,6 +48,8 @@ const AHEAD: i64 = HOUR;
 pub(in crate::read) struct Asked {
     pub(in crate::read) since: Option<Timestamp>,
     pub(in crate::read) until: Option<Timestamp>,
+    /// Those of another history, whatever there is.
+    pub(in crate::read) buckets: Option<Buckets>,
 }
 
 impl Asked {
@@ -95,7 +100,8 @@ impl Grid {
     ) -> Self {
         let near = |time: Timestamp| time.as_micros().clamp(-FAR, FAR);
         let (first, last) = (near(first), near(last));
-        if let Some(grid) = asked.exactly() {
+        let named = asked.buckets.and_then(Self::like);
+        if let Some(grid) = named.or_else(|| asked.exactly()) {
             return grid;
         }
         let begin = if asked.since.is_some() {
@@ -123,6 +129,18 @@ impl Grid {
             first,
             count: end.div_euclid(micros) - first + 1,
         }
+    }
+
+    /// Those of another history; `None` if it has none, or more than any has.
+    fn like(buckets: Buckets) -> Option<Self> {
+        let micros = i64::try_from(buckets.seconds).ok()?.checked_mul(SECOND)?;
+        let [from, to] = [buckets.window.from, buckets.window.to].map(Timestamp::as_micros);
+        let count = to.checked_sub(from)?.checked_div(micros)?;
+        (1..=MAX_BUCKETS).contains(&count).then(|| Self {
+            micros,
+            first: from.div_euclid(micros),
+            count,
+        })
     }
 
     /// The place of the bucket of an interval; `None` if it is in none.
@@ -173,6 +191,7 @@ mod tests {
         let asked = Asked {
             since: since.map(at),
             until: until.map(at),
+            buckets: None,
         };
         Grid::of(asked, (at(first), at(last)), at(NOW))
     }
@@ -241,6 +260,31 @@ mod tests {
             // Of something that was there for a moment only.
             let part = grid(ends[0], ends[1], NOW - ago / 2, NOW - ago / 2);
             assert_eq!(part, whole, "{ago}");
+        }
+    }
+
+    #[test]
+    fn buckets_of_another_history_are_taken_without_its_ends() {
+        for ago in [MINUTE, HOUR, 9 * HOUR, 3 * DAY, 300 * DAY] {
+            let since = NOW - ago;
+            let whole = grid(Some(since), None, since, NOW - 7);
+            let named = |window, seconds| {
+                let asked = Asked {
+                    since: Some(at(since)),
+                    until: None,
+                    buckets: Some(Buckets { window, seconds }),
+                };
+                let part = Grid::of(asked, (at(NOW - ago / 2), at(NOW - ago / 2)), at(NOW));
+                // What was before the time that was asked for is not read.
+                assert_eq!(asked.limits(at(NOW)).0, since);
+                part
+            };
+            let seconds = u64::try_from(whole.micros / SECOND).expect("positive");
+            assert_eq!(named(whole.window(), seconds), whole, "{ago}");
+            for wrong in [0, u64::MAX, 7 * 86_400 * 1_000_000] {
+                let count = named(whole.window(), wrong).count;
+                assert!((1..=MAX_BUCKETS).contains(&count), "{ago}: {wrong}");
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use super::SqliteReader;
 use super::fields::Fields;
 use crate::error::StoreError;
 use crate::read::history::cell::Cell;
-use crate::read::history::grid::{Asked, Grid};
+use crate::read::history::grid::Grid;
 use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
 use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
 
@@ -27,10 +27,7 @@ impl SqliteReader {
         now: Timestamp,
     ) -> Result<History, StoreError> {
         let _moment = self.moment()?;
-        let asked = Asked {
-            since: filter.selection.since,
-            until: filter.until,
-        };
+        let asked = filter.asked();
         let (from, to) = asked.limits(now);
         let range = Asking {
             filter,

@@ -310,4 +310,13 @@ fn of_two_candidates_the_one_that_is_down_is_told_by_its_name() {
         down.len() == 2 && down[0].starts_with("Candidate 1 down: ") && down[1] == expected,
         "{down:?}"
     );
+    // Of more than are told of, the mirror's own one is not left out.
+    let many = (0..20).map(|number| run("other", Some(&format!("1.{number}"))));
+    let many: Vec<InstanceWatermark> = many.collect();
+    let own = status(false, "9");
+    let down = alerts(&many, Some(&own));
+    assert!(
+        down.len() == 1 && down[0].starts_with("Candidate 9 down"),
+        "{down:?}"
+    );
 }
