@@ -237,16 +237,17 @@ impl Controller {
 
     /// Asks the gate, if that can change anything.
     fn ask_gate(&self) -> Vec<Line> {
-        {
+        let since = {
             let inner = self.lock();
             let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
             if inner.saved.percent <= 0.0 && wanted <= 0.0 {
                 return Vec::new();
             }
-        }
-        let (judged, of) = self.deciding.judge();
+            inner.saved.counts_from
+        };
+        let (judged, of) = self.deciding.judge(since);
         let mut inner = self.lock();
-        if !inner.saved.is_judged_by(&of) {
+        if !inner.saved.is_judged_by(&of) || inner.saved.counts_from != since {
             return Vec::new();
         }
         inner.gate = Some(judged.told(Timestamp::now()));

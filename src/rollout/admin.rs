@@ -53,7 +53,7 @@ impl RolloutAdmin for Controller {
                 .map_err(|error| format!("the state cannot be kept: {error}"))?;
             (inner.saved.clone(), percent > inner.saved.percent)
         };
-        let judged = is_up.then(|| self.deciding.judge());
+        let judged = is_up.then(|| self.deciding.judge(before.counts_from));
         let mut inner = self.lock();
         if let Some((judged, of)) = judged {
             inner.gate = Some(judged.told(Timestamp::now()));
@@ -88,10 +88,12 @@ impl RolloutAdmin for Controller {
     }
 
     fn back(&self, who: &str) {
-        let _line_of_the_caller = self.fall(
-            &mut self.lock(),
-            who,
-            "somebody took the clients back".to_owned(),
-        );
+        let mut inner = self.lock();
+        // Who makes sure of a fall back that was already has not caused it.
+        if inner.saved.percent <= 0.0 && inner.saved.fell_back.is_some() {
+            return;
+        }
+        let reason = "somebody took the clients back".to_owned();
+        let _line_of_the_caller = self.fall(&mut inner, who, reason);
     }
 }

@@ -60,16 +60,21 @@ impl Deciding {
         *running = (settings.identity.clone(), Arc::clone(&settings.known));
     }
 
-    /// The decision, and what it is about. It takes as long as the gate waits for watermarks.
-    pub(super) fn judge(&self) -> (Judged, Identity) {
+    /// The decision on what was received since a time, or on all, and what it is about. It takes as long as the gate waits for watermarks.
+    pub(super) fn judge(&self, since: Option<Timestamp>) -> (Judged, Identity) {
         let (identity, known) = {
             let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             running.clone()
         };
-        (self.judged(&identity, known), identity)
+        (self.judged(&identity, known, since), identity)
     }
 
-    fn judged(&self, identity: &Identity, known: Arc<[KnownEntry]>) -> Judged {
+    fn judged(
+        &self,
+        identity: &Identity,
+        known: Arc<[KnownEntry]>,
+        since: Option<Timestamp>,
+    ) -> Judged {
         if matches!(self.store.url, StoreUrl::Kafka(_)) {
             return Judged::Undecided(
                 "the gate cannot be asked: the store of this mirror (kafka://) can only be written to, so nothing proves that the \
@@ -82,6 +87,7 @@ impl Deciding {
                 migration: Some(identity.migration.clone()),
                 legacy_version: Some(identity.legacy_version.clone()),
                 candidate_version: Some(identity.candidate_version.clone()),
+                since,
                 ..Selection::default()
             },
             thresholds: Thresholds {

@@ -95,6 +95,10 @@ pub(super) struct Saved {
     plan: String,
     /// When the rollout of these versions began, from which a schedule counts.
     began: Timestamp,
+    /// Since when the candidate has this address, if it had another one: what was counted before is of another process, and proves
+    /// nothing of this one.
+    #[serde(default)]
+    pub(super) counts_from: Option<Timestamp>,
     pub(super) percent: f64,
     pub(super) set: Option<RolloutChange>,
     pub(super) fell_back: Option<RolloutFall>,
@@ -115,6 +119,7 @@ impl Saved {
             instance: Some(served.instance.clone()),
             plan: plan.clone(),
             began: Timestamp::now(),
+            counts_from: None,
             percent: 0.0,
             set: None,
             fell_back: None,
@@ -213,6 +218,13 @@ impl Saved {
         if self.other_service(served).is_some() {
             self.began = Timestamp::now();
             self.set = None;
+        }
+        if self
+            .candidate
+            .as_ref()
+            .is_some_and(|kept| *kept != served.candidate)
+        {
+            self.counts_from = Some(Timestamp::now());
         }
         self.is_now(served);
         self.percent = 0.0;

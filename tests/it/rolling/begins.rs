@@ -151,3 +151,36 @@ fn streams_say_nothing_of_times_on_either_side() {
         assert_eq!(now[side]["p95_us"], Value::Null, "{now}");
     }
 }
+
+/// Case 1: the gate passed by what the service at the address before had answered, under the same version.
+#[test]
+fn what_was_counted_at_another_address_proves_nothing_of_this_one() {
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let place = Place::new();
+    let lines = settings("candidate_percent = 0", "min_requests = 100000");
+    place.write("parity.toml", lines);
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    super::set(&mirror, 10.0);
+    assert_eq!(mirror.stop().0, 0);
+    let other = named("other");
+    for _by_restart_and_again in 0..2 {
+        let mirror = place.mirror(&legacy.url(), &other.url(), &[]);
+        let refused = post(&mirror, "50");
+        assert_eq!(refused.status, 409, "{}", refused.text());
+        assert!(refused.text().contains("undecided"), "{}", refused.text());
+        assert_eq!(rollout(&mirror)["percent"], 0.0);
+        assert_eq!(mirror.stop().0, 0);
+    }
+}
+
+#[test]
+fn who_makes_sure_of_a_fall_back_does_not_replace_its_cause() {
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let place = under_way(100.0, "");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(post(&mirror, "back").status, 200);
+    let fell = rollout(&mirror)["fell_back"].clone();
+    assert_eq!(fell["from"], 100.0);
+    assert_eq!(post(&mirror, "back").status, 200);
+    assert_eq!(rollout(&mirror)["fell_back"], fell);
+}
