@@ -197,6 +197,7 @@ impl Sides {
         }
         let worst = Failure::ALL
             .iter()
+            .filter(|failure| run.failures_of(**failure) > 0)
             .max_by_key(|failure| run.failures_of(**failure));
         if worst.is_some_and(|failure| failure.is_own()) {
             bail!(
@@ -204,9 +205,14 @@ impl Sides {
                 NAMES[side]
             );
         }
-        Ok(Err(worst
-            .map_or("nothing", |failure| failure.as_str())
-            .to_owned()))
+        Ok(Err(match worst {
+            Some(failure) => failure.as_str().to_owned(),
+            None if run.unsent > 0 => format!(
+                "it was not asked: {} requests could not be sent in time from here, so this machine is too busy",
+                run.unsent
+            ),
+            None => "nothing".to_owned(),
+        }))
     }
 }
 

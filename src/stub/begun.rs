@@ -44,11 +44,26 @@ impl Begun {
 
     /// A head has come; what follows is its body.
     pub(super) fn read(&self) -> Reading {
-        self.state.store(KNOWN, Ordering::Relaxed);
+        let before = self.state.swap(KNOWN, Ordering::Relaxed);
+        let mut book = locked(&self.book);
+        if book.is_closing() && before == SOMETHING {
+            // It began while calls counted, and nobody waited for its end.
+            book.judge.lose("broken_off");
+        }
+        let counts = !book.is_closing();
+        drop(book);
         Reading {
-            counts: !locked(&self.book).is_closing(),
+            counts,
             book: Arc::clone(&self.book),
             state: Arc::clone(&self.state),
+        }
+    }
+
+    /// These bytes were read and not taken up. Behind a whole call they came with it, and may be the next one.
+    pub(super) fn left(&self, bytes: &[u8]) {
+        let is_something = !bytes.trim_ascii().is_empty();
+        if is_something && self.state.load(Ordering::Relaxed) == NOTHING {
+            locked(&self.book).judge.lose("broken_off");
         }
     }
 }

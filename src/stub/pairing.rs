@@ -3,7 +3,7 @@
 //! A call that comes is compared with those that wait on the other side for a partner of the same method, path and query, and of the
 //! same request as far as the correlation header tells. The first that is equal is the partner. What finds none waits. When its time is
 //! over, its partner is the one of the same request although it differs, else an equal one of another request (each side may make such
-//! ids itself), else the first; with nobody there, the call is missing or extra. Once the two sides were seen to pass ids on, calls with
+//! ids itself), else the first; with nobody there, the call is missing or extra. Once the two sides were seen to pass several ids on, calls with
 //! different ids are of different requests, and are no partners unless they are equal. So several equal calls are paired in order, and no
 //! difference depends on who comes first.
 
@@ -18,6 +18,8 @@ use parity_schemas::route::Route;
 
 /// Calls that wait in all, so that also empty ones are bounded: ten seconds of a thousand a second that have no partner.
 const MOST_WAITING: usize = 10_000;
+/// Different ids that both sides must have sent: then they pass on those of their clients. One alone may be a constant of both.
+const PROVE_SHARED: usize = 3;
 
 /// All calls that wait for their partners, and what was found of the others.
 pub(crate) struct Book {
@@ -27,8 +29,8 @@ pub(crate) struct Book {
     order: Option<Order>,
     wait: Duration,
     next: u64,
-    /// Whether both sides have sent one id: then they pass on those of their clients.
-    ids_are_shared: bool,
+    /// Ids that both sides have sent, until there are [`PROVE_SHARED`].
+    shared_ids: Vec<Box<str>>,
     /// Only calls whose partners wait already still count.
     is_closing: bool,
 }
@@ -43,7 +45,7 @@ impl Book {
             order: in_order.then(|| Order::new(wait)),
             wait,
             next: 0,
-            ids_are_shared: false,
+            shared_ids: Vec::new(),
             is_closing: false,
         }
     }
@@ -122,7 +124,7 @@ impl Book {
                 &waiting.call,
                 &queues.legacy,
                 &near,
-                self.ids_are_shared,
+                self.shared_ids.len() >= PROVE_SHARED,
             )
         });
         let Some(partner) = partner.and_then(|partner| queues.legacy.remove(partner)) else {
@@ -239,14 +241,13 @@ impl Book {
             &waiting.call,
             other,
             &near,
-            self.ids_are_shared,
+            self.shared_ids.len() >= PROVE_SHARED,
         )?;
         other.remove(place)
     }
 
     fn pair(&mut self, side: Side, one: Waiting, other: Waiting, is_equal: bool) {
         let is_of_one = kin(&one.call, &other.call) == Kin::Same;
-        self.ids_are_shared |= is_of_one;
         // Of one request all were looked at, unless it makes that many calls itself.
         let is_crowded = !is_of_one && (one.is_crowded || other.is_crowded);
         let (legacy, candidate) = match side {
@@ -262,6 +263,12 @@ impl Book {
             .correlation
             .as_deref()
             .filter(|id| candidate.call.correlation.as_deref() == Some(id));
+        if let Some(id) = same
+            && self.shared_ids.len() < PROVE_SHARED
+            && !self.shared_ids.iter().any(|shared| **shared == *id)
+        {
+            self.shared_ids.push(id.into());
+        }
         if let (Some(order), Some(id)) = (&mut self.order, same) {
             let turned = order.turned(
                 id,

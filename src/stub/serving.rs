@@ -5,7 +5,7 @@
 //! what still waits for a place in the end ([`super::begun`]).
 
 use std::convert::Infallible;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parity_schemas::exchange::{ByteBudget, ByteHold};
 use tokio::net::{TcpListener, TcpStream};
@@ -70,6 +70,26 @@ pub(crate) struct Desk {
     pub(crate) answer_wait: Duration,
 }
 
+/// A connection. What it has read behind a whole call and never took up is told when it ends, whatever ends it.
+struct Counted<'a, S>
+where
+    S: Service<Request<Incoming>, Response = Response<Full<Bytes>>, Error = Infallible>,
+{
+    connection: Option<http1::Connection<TokioIo<Noticing>, S>>,
+    begun: &'a Begun,
+}
+
+impl<S> Drop for Counted<'_, S>
+where
+    S: Service<Request<Incoming>, Response = Response<Full<Bytes>>, Error = Infallible>,
+{
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.begun.left(&connection.into_parts().read_buf);
+        }
+    }
+}
+
 /// Why a call was not taken.
 enum Lost {
     TooLarge,
@@ -114,7 +134,9 @@ impl Desk {
     pub(crate) async fn count_unserved(&self, listener: &TcpListener) {
         for _ in 0..MOST_UNSERVED {
             // What waits is there at once.
-            let Ok(Ok(_)) = tokio::time::timeout(Duration::ZERO, listener.accept()).await else {
+            // A task may do only so much at a time, and would be told to wait though more are there.
+            let accept = tokio::task::unconstrained(listener.accept());
+            let Ok(Ok(_)) = tokio::time::timeout(Duration::ZERO, accept).await else {
                 return;
             };
             self.book().judge.lose("no_place");
@@ -140,16 +162,23 @@ impl Desk {
             .header_read_timeout(HEAD)
             .max_buf_size(LARGEST_HEAD)
             .serve_connection(TokioIo::new(Noticing::new(stream, &begun)), service);
-        let mut connection = pin!(connection);
-        if let Ok(ended) = tokio::time::timeout(LIFE, connection.as_mut()).await {
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a connection ended");
+        let mut counted = Counted {
+            connection: Some(connection),
+            begun: &begun,
+        };
+        if let Some(connection) = &mut counted.connection {
+            let mut connection = Pin::new(connection);
+            if let Ok(ended) = tokio::time::timeout(LIFE, connection.as_mut()).await {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended");
+                }
+            } else {
+                connection.as_mut().graceful_shutdown();
+                // What is still under way then is cut.
+                drop(tokio::time::timeout(LAST, connection).await);
             }
-        } else {
-            connection.as_mut().graceful_shutdown();
-            // What is still under way then is cut.
-            drop(tokio::time::timeout(LAST, connection).await);
         }
+        drop(counted);
         drop(place);
     }
 

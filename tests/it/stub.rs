@@ -31,6 +31,22 @@ impl<'a> Stub<'a> {
     }
 
     fn start(place: &'a Place, more: &[&str]) -> Self {
+        Self::start_with(place, more, |command| command)
+    }
+
+    /// Starts it with so few descriptors.
+    fn limited(place: &'a Place, descriptors: u64) -> Self {
+        place.write("answers.toml", ANSWERS);
+        let first = format!("ulimit -n {descriptors}");
+        let more = ["--answers", "answers.toml"];
+        Self::start_with(place, &more, |command| place.under(&first, command))
+    }
+
+    fn start_with(
+        place: &'a Place,
+        more: &[&str],
+        change: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Self {
         let mut arguments = vec![
             "stub",
             "--legacy-listen",
@@ -47,7 +63,7 @@ impl<'a> Stub<'a> {
         arguments.extend(more);
         let file = |name| File::create(place.path().join(name)).expect("a file");
         let mut command = place.command(&arguments);
-        command
+        change(&mut command)
             .stdin(Stdio::null())
             .stdout(file("stdout"))
             .stderr(file("stderr"));

@@ -78,14 +78,18 @@ pub(crate) fn cost(cost: &StressCost) -> [String; 2] {
             money(used.price)
         )
     };
-    let share = cost
-        .saving_share
-        .map_or_else(String::new, |share| format!(" ({:.1} %)", share * 100.0));
+    let share = cost.saving_share.map_or_else(String::new, |share| {
+        format!(" ({:.1} %)", share.abs() * 100.0)
+    });
+    let worth = if cost.saving < 0.0 {
+        format!("costs {} more", money(-cost.saving))
+    } else {
+        format!("saves {}", money(cost.saving))
+    };
     [
         format!(
-            "At {}/s the candidate saves {}{share}, at {} a vCPU and {} a GiB.",
+            "At {}/s the candidate {worth}{share}, at {} a vCPU and {} a GiB.",
             grouped(u64::from(cost.rate)),
-            money(cost.saving),
             money(cost.price_vcpu),
             money(cost.price_gib)
         ),
@@ -144,4 +148,32 @@ fn time(seconds: f64) -> String {
 fn money(amount: f64) -> String {
     let places = if amount.abs() < 100.0 { 2 } else { 0 };
     format!("{amount:.places$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::stress::StressUse;
+
+    use super::*;
+
+    #[test]
+    fn what_costs_more_saves_no_negative_amount() {
+        let used = StressUse {
+            vcpus: 1.0,
+            gib: 1.0,
+            price: 1.0,
+        };
+        let mut found = StressCost {
+            rate: 100,
+            price_vcpu: 1.0,
+            price_gib: 0.0,
+            legacy: used,
+            candidate: used,
+            saving: -0.31,
+            saving_share: Some(-0.31),
+        };
+        assert!(cost(&found)[0].contains("candidate costs 0.31 more (31.0 %), at"));
+        found.saving = 0.31;
+        assert!(cost(&found)[0].contains("candidate saves 0.31 (31.0 %), at"));
+    }
 }

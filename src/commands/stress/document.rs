@@ -14,6 +14,8 @@ use crate::loading::one_run::NAMES;
 
 /// Bytes of a GiB.
 const GIB: f64 = 1_073_741_824.0;
+/// Share of 4xx from which a load says nothing of the work that clients ask for.
+const MOST_REFUSED: f64 = 0.9;
 
 /// What was found of both services.
 pub(super) struct Found {
@@ -119,18 +121,9 @@ fn side(
         };
         Some(format!("at {}/s: {words}{why}", step.rate))
     });
-    let statuses = |class: &str| {
-        let runs = steps.iter().flat_map(|step| &step.runs);
-        let counts = runs.filter_map(|run| run.statuses.get(class));
-        counts.sum::<u64>()
-    };
-    let answers: u64 = steps
-        .iter()
-        .flat_map(|step| &step.runs)
-        .flat_map(|run| run.statuses.values())
-        .sum();
+    let answers = answered(&steps, None);
     for class in ["4xx", "3xx", "1xx", "other"] {
-        let count = statuses(class);
+        let count = answered(&steps, Some(class));
         if count > 0 {
             notes.push(format!(
                 "{count} of {answers} answers had a status of {class}, which is no error here"
@@ -156,6 +149,14 @@ fn side(
         steps,
         notes,
     }
+}
+
+/// Answers of a class of statuses, or of all.
+fn answered(steps: &[StressStep], class: Option<&str>) -> u64 {
+    let runs = steps.iter().flat_map(|step| &step.runs);
+    let statuses = runs.flat_map(|run| &run.statuses);
+    let counts = statuses.filter(|(of, _)| class.is_none_or(|class| *of == class));
+    counts.map(|(_, count)| count).sum()
 }
 
 /// The highest rate that both held.
@@ -271,6 +272,15 @@ fn outcome(
                 MetricsOutcome::Undecided
             };
             all.push((outcome, format!("the {name} held no rate")));
+        }
+    }
+    for (name, side) in NAMES.iter().zip(sides) {
+        let [answers, refused] = [None, Some("4xx")].map(|class| answered(&side.steps, class));
+        if answers > 0 && refused as f64 >= answers as f64 * MOST_REFUSED {
+            let told = format!(
+                "the {name} answered {refused} of {answers} requests with a status of 4xx: what was loaded is how it refuses; are the path and its ids right, and may they be asked?"
+            );
+            all.push((MetricsOutcome::Undecided, told));
         }
     }
     for judged in thresholds {

@@ -238,11 +238,27 @@ fn a_second_signal_proves_nothing_of_what_still_waits() {
 fn calls_of_different_requests_are_not_called_a_difference_where_ids_are_passed_on() {
     let place = Place::new();
     let stub = Stub::canned(&place, &[]);
-    // Both sides pass on the id of this request.
-    stub.both(&[("x-request-id", "shared")], ["{}", "{}"]);
+    // Both sides pass on the ids of these requests.
+    for id in ["one", "two", "three"] {
+        stub.both(&[("x-request-id", id)], ["{}", "{}"]);
+    }
     Stub::totals(stub.legacy, &[("x-request-id", "a")], "{\"total\":1}");
     Stub::totals(stub.candidate, &[("x-request-id", "b")], "{\"total\":2}");
     let (ended, document) = stub.stop();
-    assert_eq!(counts(&document), [2, 2, 1, 0, 1, 1], "{}", ended.stdout);
+    assert_eq!(counts(&document), [4, 4, 3, 0, 1, 1], "{}", ended.stdout);
     assert_eq!(document.outcome, StubOutcome::Fail, "{}", ended.stdout);
+}
+
+#[test]
+fn one_id_that_is_always_the_same_does_not_say_that_ids_are_passed_on() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    for _ in 0..5 {
+        stub.both(&[("x-request-id", "health-check")], ["{}", "{}"]);
+    }
+    // All others have ids of their own on each side, and are partners all the same.
+    Stub::totals(stub.legacy, &[("x-request-id", "a")], "{\"total\":1}");
+    Stub::totals(stub.candidate, &[("x-request-id", "b")], "{\"total\":2}");
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [6, 6, 5, 1, 0, 0], "{}", ended.stdout);
 }

@@ -166,10 +166,12 @@ fn a_candidate_gets_no_answer_to_a_call_of_another_request() {
     let send = |address, id: &str, body: &[u8]| {
         client::send(address, "POST", "/a", &[JSON, ("x-request-id", id)], body)
     };
-    assert_eq!(send(stub.legacy, "shared", b"{}").status, 201);
-    assert_eq!(send(stub.candidate, "shared", b"{}").status, 201);
+    for id in ["one", "two", "three"] {
+        assert_eq!(send(stub.legacy, id, b"{}").status, 201);
+        assert_eq!(send(stub.candidate, id, b"{}").status, 201);
+    }
     assert_eq!(send(stub.legacy, "a", b"{\"n\":1}").status, 201);
     assert_eq!(send(stub.candidate, "b", b"{\"n\":2}").status, 504);
     let (ended, document) = stub.stop();
-    assert_eq!(counts(&document), [2, 2, 1, 0, 1, 1], "{}", ended.stdout);
+    assert_eq!(counts(&document), [4, 4, 3, 0, 1, 1], "{}", ended.stdout);
 }

@@ -147,6 +147,25 @@ fn what_holds_nothing_fails_and_what_is_not_known_is_undecided() {
 }
 
 #[test]
+fn a_side_that_refuses_nearly_all_is_no_pass_and_it_is_said_first() {
+    let held = || of(vec![step(100, HELD, [0.01, 0.01])]);
+    let mut refusing = held();
+    for run in &mut refusing.steps[0].runs {
+        run.statuses = [("2xx".to_owned(), 100), ("4xx".to_owned(), 900)].into();
+    }
+    let good = held();
+    for (sides, name) in [
+        ([&good, &refusing], "candidate"),
+        ([&refusing, &good], "legacy"),
+    ] {
+        let (outcome, reasons) = outcome(sides, &[], None, false);
+        assert_eq!(outcome, MetricsOutcome::Undecided, "{reasons:?}");
+        let told = format!("the {name} answered 1800 of 2000 requests with a status of 4xx");
+        assert!(reasons[0].starts_with(&told), "{reasons:?}");
+    }
+}
+
+#[test]
 fn a_saving_is_of_the_cores_and_the_memory_that_were_measured() {
     let value = |value: f64| MetricValue {
         value,
