@@ -10,7 +10,7 @@ use parity_schemas::tally::{SetTally, Tally, set_id};
 use parity_schemas::terms::{Coverage, Terms};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use parity_sink::read::history::{ExcusedSet, HistoryFilter, MAX_ROUTES};
+use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_ROUTES};
 use parity_sink::{Reader, Selection, StoreConfig, StoreError};
 
 use crate::servers::ClickHouse;
@@ -280,6 +280,18 @@ fn check_selected(store: &StoreConfig, history: &History) {
     assert!(all.places() <= 120, "{}", all.places());
     let one = sum(history, |bucket| bucket.received) + 154;
     assert_eq!(sum(&all, |bucket| bucket.received), one);
+    // In the buckets of another one, which begin long before: only what was asked for.
+    let upon = HistoryFilter {
+        buckets: Buckets::of(&all),
+        ..since(110)
+    };
+    let upon = read(store, &upon);
+    assert_eq!(
+        (upon.window, upon.bucket_seconds),
+        (all.window, all.bucket_seconds)
+    );
+    let received = |history: &History| sum(history, |bucket| bucket.received);
+    assert_eq!(received(&upon), received(history));
     for filter in [
         HistoryFilter {
             until: Some(minutes_ago(90)),
