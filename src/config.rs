@@ -13,6 +13,7 @@ pub(crate) mod lines;
 mod loops;
 mod metrics;
 mod needs;
+mod one_page;
 mod operations;
 mod policy;
 pub(crate) mod problem;

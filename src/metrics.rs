@@ -66,6 +66,7 @@ impl Looking {
             let side = Side {
                 fetching,
                 page,
+                keeps_requests: true,
                 time,
                 counts: Arc::clone(counts),
                 stop: stop.clone(),
@@ -116,7 +117,8 @@ impl Looking {
     }
 }
 
-/// One service while it is looked at: for whoever does more with it than compare.
+/// One service while it is looked at: for whoever loads it and so measures its requests by itself. Its own memory is judged, too, so
+/// that of large pages only what is told of them is kept.
 pub(crate) struct LookingAtOne {
     thread: JoinHandle<Result<Scrapes>>,
     stop: watch::Sender<bool>,
@@ -129,6 +131,7 @@ impl LookingAtOne {
         let side = Side {
             fetching: Fetching::new(ca_file)?,
             page,
+            keeps_requests: false,
             time,
             counts: Arc::default(),
             stop: stop.clone(),
@@ -173,6 +176,8 @@ impl Time {
 struct Side {
     fetching: Fetching,
     page: PageSettings,
+    /// Whether each page is kept with what it says of requests.
+    keeps_requests: bool,
     time: Time,
     counts: Arc<Counts>,
     stop: watch::Sender<bool>,
@@ -188,6 +193,9 @@ impl Side {
         let asked_at = since_epoch.map_or(0.0, |time| time.as_secs_f64());
         let names = std::mem::take(&mut self.page.names);
         let mut scrapes = Scrapes::new(target(&self.page.url), names, asked_at);
+        if !self.keeps_requests {
+            scrapes = scrapes.without_requests();
+        }
         self.page.headers.insert(ACCEPT, FORMATS);
         runtime.block_on(async {
             let mut stopped = self.stop.subscribe();

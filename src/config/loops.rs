@@ -119,7 +119,7 @@ fn same_place(one: &UpstreamUrl, other: &UpstreamUrl) -> bool {
 }
 
 /// The address that a host stands for, where that is known without a resolver.
-fn known_address(host: &str) -> Option<IpAddr> {
+pub(super) fn known_address(host: &str) -> Option<IpAddr> {
     if undotted(host).eq_ignore_ascii_case("localhost") {
         return Some(Ipv4Addr::LOCALHOST.into());
     }
@@ -135,7 +135,7 @@ fn numeric(host: &str) -> Option<IpAddr> {
 }
 
 /// A name may end in the dot of the root.
-fn undotted(host: &str) -> &str {
+pub(super) fn undotted(host: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
 }
 
@@ -175,7 +175,7 @@ fn number(text: &str) -> Option<u32> {
 
 /// Whether it is what `localhost` stands for, or no address in particular, which leads there, too. Other loopback addresses
 /// (127.0.0.2) tell services of one machine apart.
-fn is_here(address: IpAddr) -> bool {
+pub(super) fn is_here(address: IpAddr) -> bool {
     address.is_unspecified() || address == Ipv4Addr::LOCALHOST || address == Ipv6Addr::LOCALHOST
 }
 
@@ -223,7 +223,7 @@ fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || from().is_ok_and(|from| from.ip() == address)
 }
 
-fn addresses(place: &HostPort) -> Vec<IpAddr> {
+pub(super) fn addresses(place: &HostPort) -> Vec<IpAddr> {
     if let Some(address) = numeric(&place.host) {
         return vec![address];
     }

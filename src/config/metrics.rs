@@ -7,6 +7,7 @@ use http::{HeaderMap, Uri};
 use parity_comparator::metrics::{Judged, Names, Threshold};
 
 use super::Layers;
+use super::one_page::same_page;
 use super::problem::{Problem, Problems};
 use super::settings::metrics::{MetricsOfSide, candidate, legacy, window};
 use super::settings::{Setting, metrics, mirror};
@@ -98,9 +99,9 @@ impl Layers {
         })
     }
 
-    /// One page has both services only if other names or labels on it tell them apart.
+    /// One page, by whatever address, has both services only if other names or labels on it tell them apart.
     fn look_at_pages(&mut self, legacy: &PageSettings, candidate: &PageSettings) {
-        if legacy.url != candidate.url || legacy.names != candidate.names {
+        if legacy.names != candidate.names || !same_page(&legacy.url, &candidate.url) {
             return;
         }
         let setting = candidate::SIDE.url;

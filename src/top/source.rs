@@ -213,11 +213,13 @@ impl Source {
     }
 
     /// Asks for the description of the API, and looks whether it is that of parity. First without the token: only a port that
-    /// says in the words of parity that it needs one is shown it.
+    /// says by the status and in the words of parity that it needs one is shown it.
     async fn prove(&self) -> Result<(), Refused> {
         let none = HeaderMap::new();
         let (mut status, mut body) = self.send(Method::GET, PROOF, &none, SHORT).await?;
-        if is_error(&body, ErrorCode::TokenNeeded) && !self.headers.is_empty() {
+        let is_asked_for =
+            status == StatusCode::UNAUTHORIZED && is_error(&body, ErrorCode::TokenNeeded);
+        if is_asked_for && !self.headers.is_empty() {
             (status, body) = self.send(Method::GET, PROOF, &self.headers, SHORT).await?;
         }
         if serde_json::from_slice::<ErrorDocument>(&body).is_ok()

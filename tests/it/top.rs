@@ -279,7 +279,14 @@ fn what_cannot_be_reached_or_is_no_admin_port_is_an_error_and_no_token_is_told()
     );
     // A stranger that answers 404 to everything, and one that answers everything, also with escapes.
     place.write("secret", "0123456789abcdef0123456789abcdef\n");
-    for (status, body) in [(404, "no \u{1b}[2J"), (200, "{\"a\":\"\\u001b[2J\"}")] {
+    // Or that only says the words of parity, without its status or beside others.
+    for (status, body) in [
+        (404, "no \u{1b}[2J"),
+        (200, "{\"a\":\"\\u001b[2J\"}"),
+        (200, "{\"error\":\"a token\",\"code\":\"token_needed\"}"),
+        (404, "{\"error\":\"a token\",\"code\":\"token_needed\"}"),
+        (401, "{\"error\":\"log in\",\"code\":\"login\"}"),
+    ] {
         let (seen, asked) = std::sync::mpsc::channel();
         let stranger = Service::start(move |request| {
             let token = request.header("authorization").is_some();

@@ -240,7 +240,12 @@ impl Names {
 
     /// Every name that a page may have of what is looked for, of samples and of families.
     pub(super) fn wanted(&self) -> BTreeSet<String> {
-        let sources = Subject::ALL.iter().flat_map(|subject| self.of(*subject));
+        self.on_pages(Subject::ALL)
+    }
+
+    /// Those of them that tell of these subjects.
+    pub(super) fn on_pages(&self, subjects: &[Subject]) -> BTreeSet<String> {
+        let sources = subjects.iter().flat_map(|subject| self.of(*subject));
         let names = sources.flat_map(|source| {
             let family = source.name.strip_suffix(TOTAL).map(str::to_owned);
             let samples = ENDINGS.map(|ending| format!("{}{ending}", source.name));

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use parity_schemas::metrics::Subject;
+
 use super::exposition::{Exposition, PageError};
 use super::followed::Followed;
 use super::labels::Shared;
@@ -18,6 +20,8 @@ const KEPT_BYTES: usize = 16 << 20;
 const PAGE_BYTES: usize = 2_048;
 /// About what a sample takes, whose labels are shared.
 const SAMPLE_BYTES: usize = 32;
+/// What a service says of each of its routes, which may be nearly all of a page, and which a load measures by itself.
+const OF_REQUESTS: [Subject; 2] = [Subject::Requests, Subject::Latency];
 
 /// A page and when it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +56,8 @@ pub struct Scrapes {
     /// Where this service says what.
     pub(super) names: Names,
     wanted: BTreeSet<String>,
+    /// What is followed, and not kept with the pages.
+    passing: BTreeSet<String>,
     labels: Shared,
     /// How often those that are kept were halved: one in two to the power of this stays.
     halved: u32,
@@ -69,12 +75,25 @@ impl Scrapes {
         }
     }
 
+    /// Without the requests of each page: how much they grew in all is known, and not how they were distributed at a time. For whoever
+    /// measures requests by itself, and must not grow with large pages.
+    #[must_use]
+    pub fn without_requests(mut self) -> Self {
+        let is_other = |subject: &Subject| !OF_REQUESTS.contains(subject);
+        let others: Vec<Subject> = Subject::ALL.iter().copied().filter(is_other).collect();
+        let others = self.names.on_pages(&others);
+        self.passing = self.names.on_pages(&OF_REQUESTS);
+        self.passing.retain(|name| !others.contains(name));
+        self
+    }
+
     /// Takes a page. One that is none is counted as failed.
     pub fn take(&mut self, at: f64, text: &str) -> Result<(), PageError> {
         let wanted = &self.wanted;
         match Exposition::read(text, &|name| wanted.contains(name), &mut self.labels) {
-            Ok(page) => {
+            Ok(mut page) => {
                 self.followed.take(&page, &self.names);
+                page.samples.retain(|name, _| !self.passing.contains(name));
                 self.keep(at, page);
                 self.lost = None;
                 Ok(())
@@ -158,6 +177,8 @@ impl Scrapes {
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these numbers are exact")]
 mod tests {
+    use parity_schemas::metrics::Measure;
+
     use super::*;
 
     #[test]
@@ -202,6 +223,48 @@ mod tests {
             even && last - others[others.len() - 1] <= every,
             "{numbers:?}"
         );
+    }
+
+    /// What is kept grows by what is judged alone, however large the pages are, and what is told of them is the same.
+    #[test]
+    fn without_requests_large_pages_take_no_more_than_small_ones() {
+        let names = Names::default();
+        let mut whole = Scrapes::new("a", names.clone(), 0.0);
+        let mut narrow = Scrapes::new("a", names.clone(), 0.0).without_requests();
+        let mut small = Scrapes::new("a", names, 0.0).without_requests();
+        let mut grown = [Vec::new(), Vec::new()];
+        for number in 0..60_u32 {
+            let own = format!(
+                "process_resident_memory_bytes {number}\nprocess_cpu_seconds_total {number}\nhttp_requests_total {number}00\n"
+            );
+            let routes = (0..2_000).map(|route| {
+                format!("http_requests_total{{route=\"{route}\"}} {number}\nhttp_request_duration_seconds_bucket{{le=\"1\",route=\"{route}\"}} {number}\n")
+            });
+            let large: String = routes.chain([own.clone()]).collect();
+            for (scrapes, page) in [
+                (&mut whole, &large),
+                (&mut narrow, &large),
+                (&mut small, &own),
+            ] {
+                scrapes.take(f64::from(number), page).unwrap();
+            }
+            grown[0].push(narrow.bytes());
+            grown[1].push(small.bytes());
+        }
+        let by = grown.map(|bytes| bytes.last().unwrap() - bytes.first().unwrap());
+        assert_eq!(by[0], by[1]);
+        assert!(whole.bytes() > 2 * narrow.bytes());
+        assert_eq!(
+            narrow.series(Subject::Memory).unwrap().1,
+            whole.series(Subject::Memory).unwrap().1
+        );
+        let of = |scrapes: &Scrapes| {
+            let found = super::super::measures(scrapes).into_iter();
+            let mut found = found.filter(|(measure, _)| *measure == Measure::CpuPerRequest);
+            found.next().map(|(_, found)| found.value)
+        };
+        assert_eq!(of(&narrow), of(&whole));
+        assert!(of(&narrow).is_some());
     }
 
     #[test]

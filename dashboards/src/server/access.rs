@@ -9,7 +9,19 @@
 
 use std::fmt;
 
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
 use uuid::Uuid;
+
+/// Bytes at the beginning of a token that give it away: nobody writes so many of them by chance.
+const BEGINNING: usize = 8;
+/// Base64 without its ending, of whatever bits are left over.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// What somebody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +74,22 @@ impl Access {
         }
     }
 
-    /// Whether one of the tokens is somewhere in a text.
+    /// Whether one of the tokens, or its beginning, is somewhere in a text, as it is or in base64.
     pub(super) fn has_token(&self, text: &[u8]) -> bool {
-        let mut tokens = [&self.change, &self.look].into_iter().flatten();
-        tokens.any(|token| {
-            let token = token.as_bytes();
-            !token.is_empty() && text.windows(token.len()).any(|part| equal(part, token))
-        })
+        let tokens = [&self.change, &self.look].into_iter().flatten();
+        // Only the beginning: whoever has one token could guess the other one piece by piece if any part of it were looked for.
+        let beginnings: Vec<&[u8]> = tokens
+            .map(String::as_bytes)
+            .map(|token| token.get(..BEGINNING).unwrap_or(token))
+            .filter(|token| !token.is_empty())
+            .collect();
+        let has = |text: &[u8]| {
+            beginnings.iter().any(|token| {
+                let mut parts = text.windows(token.len());
+                parts.any(|part| equal(part, token))
+            })
+        };
+        !beginnings.is_empty() && (has(text) || in_base64(text).iter().any(|text| has(text)))
     }
 
     /// What a form of ours carries.
@@ -89,6 +110,34 @@ impl fmt::Debug for Access {
             .field("look", &self.look.is_some())
             .finish_non_exhaustive()
     }
+}
+
+/// What the runs of characters of base64 in a text may stand for, in both alphabets, wherever in a run it begins.
+fn in_base64(text: &[u8]) -> Vec<Vec<u8>> {
+    let is_of_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+    let runs = text.split(|byte| !is_of_base64(byte));
+    let mut found = Vec::new();
+    for run in runs {
+        let standard: Vec<u8> = run
+            .iter()
+            .map(|byte| match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                other => *other,
+            })
+            .collect();
+        for begin in 0..4 {
+            let mut rest = standard.get(begin..).unwrap_or_default();
+            // One character alone is less than a byte.
+            if let (1, [before @ .., _]) = (rest.len() % 4, rest) {
+                rest = before;
+            }
+            if let Ok(decoded) = LENIENT.decode(rest) {
+                found.push(decoded);
+            }
+        }
+    }
+    found
 }
 
 /// Compares in constant time, so that its duration does not reveal a prefix of the token.
@@ -132,6 +181,41 @@ mod tests {
         }
         for text in ["", "change", "Looks"] {
             assert!(!both.has_token(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_token_and_its_base64_give_it_away() {
+        let token = "0123456789abcdef0123456789abcdef";
+        let access = Access::new(Some(token.to_owned()), None);
+        let padded = base64::engine::general_purpose::STANDARD;
+        let bare = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        for text in [
+            token.to_owned(),
+            token[..31].to_owned(),
+            token[..8].to_owned(),
+            format!("ada {}", &token[..12]),
+            padded.encode(token),
+            bare.encode(token),
+            bare.encode(&token[..8]),
+            padded.encode(format!("ada:{token}")),
+            format!("Basic {}", padded.encode(format!("\u{ff}\u{fe}a:{token}"))),
+            format!("x{}", padded.encode(token)),
+            format!("ab{}", padded.encode(&token[..20])),
+        ] {
+            assert!(access.has_token(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "",
+            "ada",
+            "ada lovelace",
+            &token[..7],
+            "a",
+            "YWRh",
+            &padded.encode("adalovelace"),
+            "\u{e4}\u{f6}",
+        ] {
+            assert!(!access.has_token(text.as_bytes()), "{text}");
         }
     }
 

@@ -5,77 +5,153 @@
 //! rollout, which sends nothing to the candidate that may not be shadowed. Only a route without placeholders that is for this very spelling says
 //! otherwise. The order of the routes counts as it does for the exact ones.
 //!
+//!
+//! An escaped separator is one for some routers, and a character of its segment for others; a dot segment climbs or is a name; and a path may
+//! end at an escaped NUL, `?` or `#`. So a path has several readings, and a request is forbidden if it is by any of them.
+//!
 //! A request costs nothing more where no route forbids anything.
 
-use http::Method;
+use std::sync::Arc;
 
-use super::near::{folded, folded_rule};
+use http::Method;
+use percent_encoding::percent_decode;
+
+use super::near::{MAX_ENCODINGS, bare, decoded, folded, folded_rule, lower};
 use super::{RouteRule, Segment};
+
+/// Bytes that a character has in as many layers of percent encoding as are undone: three times as many with each.
+const MAX_ESCAPE: usize = 3_usize.pow(MAX_ENCODINGS as u32);
 
 /// What forbids shadowing, among all rules. Empty if none does.
 #[derive(Default)]
-pub(super) struct ClosedPaths(Vec<Folded>);
+pub(super) struct ClosedPaths {
+    rules: Arc<[RouteRule]>,
+    /// Those up to the last one that forbids.
+    folded: Vec<Folded>,
+}
 
 struct Folded {
     is_closed: bool,
-    is_literal: bool,
     is_operation: bool,
     method: Option<Method>,
     segments: Vec<Segment>,
 }
 
 impl ClosedPaths {
-    pub(super) fn new(rules: &[RouteRule]) -> Self {
-        let is_closed =
-            |rule: &RouteRule| rule.policy.shadow == Some(false) && rule.operation.is_none();
-        if !rules.iter().any(is_closed) {
+    pub(super) fn new(rules: &Arc<[RouteRule]>) -> Self {
+        let Some(last) = rules.iter().rposition(is_closed) else {
             return Self::default();
-        }
-        let folded = rules.iter().map(|rule| Folded {
+        };
+        let folded = rules.iter().take(last + 1).map(|rule| Folded {
             is_closed: is_closed(rule),
-            is_literal: rule
-                .segments
-                .iter()
-                .all(|segment| matches!(segment, Segment::Literal(_))),
             is_operation: rule.operation.is_some(),
             method: rule.method.clone(),
             segments: folded_rule(&rule.segments),
         });
-        Self(folded.collect())
+        Self {
+            folded: folded.collect(),
+            rules: Arc::clone(rules),
+        }
     }
 
     /// Whether a request is of a forbidden route, however its path is written. `exact` is the rule that matches it as it is written.
     pub(super) fn forbids(&self, method: &Method, path: &str, exact: Option<usize>) -> bool {
-        if self.0.is_empty() {
+        if self.folded.is_empty() {
             return false;
         }
-        if let Some(rule) = exact.and_then(|at| self.0.get(at))
-            && (rule.is_literal || rule.is_closed)
-        {
-            return rule.is_closed;
+        if let Some(rule) = exact.and_then(|at| self.rules.get(at)) {
+            let is_closed = is_closed(rule);
+            if is_closed || is_literal(rule) {
+                return is_closed;
+            }
         }
-        let first = if is_plain(path) {
-            self.first(method, || path.split('/').filter(|step| !step.is_empty()))
-        } else {
-            let steps = folded(path);
-            self.first(method, || steps.iter().map(String::as_str))
-        };
-        first.is_some_and(|rule| rule.is_closed)
+        if *method == Method::HEAD && self.forbids_get(path) {
+            return true;
+        }
+        if is_plain(path) {
+            return self.is_closed(method, || path.split('/').filter(|step| !step.is_empty()));
+        }
+        self.forbids_reading(method, path)
+            || cut(path).is_some_and(|path| self.forbids_reading(method, path))
     }
 
-    /// The first rule for what a path means.
-    fn first<'a, I: Iterator<Item = &'a str>>(
+    /// HEAD as the GET of the path as it is written.
+    fn forbids_get(&self, path: &str) -> bool {
+        let may_hold = |rule: &&RouteRule| {
+            rule.operation.is_none()
+                && (rule.matches(&Method::HEAD, path) || rule.matches(&Method::GET, path))
+        };
+        self.rules.iter().find(may_hold).is_some_and(is_closed)
+    }
+
+    fn forbids_reading(&self, method: &Method, path: &str) -> bool {
+        let forbids =
+            |steps: &[String]| self.is_closed(method, || steps.iter().map(String::as_str));
+        forbids(&folded(path))
+            || has_readings(path) && (forbids(&kept(path, true)) || forbids(&kept(path, false)))
+    }
+
+    /// Whether the first rule for what a path means forbids.
+    fn is_closed<'a, I: Iterator<Item = &'a str>>(
         &self,
         method: &Method,
         steps: impl Fn() -> I,
-    ) -> Option<&Folded> {
+    ) -> bool {
         let is_method = |rule: &Folded| match &rule.method {
             None => true,
             Some(wanted) => wanted == method || (*method == Method::HEAD && *wanted == Method::GET),
         };
-        let mut rules = self.0.iter();
-        rules.find(|rule| !rule.is_operation && is_method(rule) && rule.is_met(steps()))
+        let mut rules = self.folded.iter();
+        let first =
+            rules.find(|rule| !rule.is_operation && is_method(rule) && rule.is_met(steps()));
+        first.is_some_and(|rule| rule.is_closed)
     }
+}
+
+fn is_closed(rule: &RouteRule) -> bool {
+    rule.policy.shadow == Some(false) && rule.operation.is_none()
+}
+
+/// Without placeholders.
+fn is_literal(rule: &RouteRule) -> bool {
+    let mut segments = rule.segments.iter();
+    segments.all(|segment| matches!(segment, Segment::Literal(_)))
+}
+
+/// Whether the steps of a path are others where escapes stay in their segment.
+fn has_readings(path: &str) -> bool {
+    path.contains(['%', '\\', ';']) || path.contains("/.")
+}
+
+/// The steps of a path between slashes that are written as such. What is empty only without its parameters or blanks is a
+/// step, as it is for a router that decodes late. Dot segments climb or are names.
+fn kept(path: &str, is_climbing: bool) -> Vec<String> {
+    let mut steps = Vec::new();
+    for written in path.split('/').filter(|written| !written.is_empty()) {
+        let step = decoded(written);
+        match bare(&step) {
+            "." if is_climbing => {}
+            ".." if is_climbing => {
+                steps.pop();
+            }
+            step => steps.push(lower(step)),
+        }
+    }
+    steps
+}
+
+/// A path up to the first escape of a character at which a service may take it to end.
+fn cut(path: &str) -> Option<&str> {
+    let ends = |(at, _): &(usize, &str)| {
+        let written = path.as_bytes().get(*at..).unwrap_or_default();
+        let mut bytes = written.get(..MAX_ESCAPE).unwrap_or(written).to_vec();
+        for _ in 0..MAX_ENCODINGS {
+            bytes = percent_decode(&bytes).collect();
+        }
+        matches!(bytes.first(), Some(0 | b'?' | b'#'))
+    };
+    let (at, _) = path.match_indices('%').find(ends)?;
+    path.get(..at)
 }
 
 impl Folded {
@@ -160,6 +236,79 @@ mod tests {
         ] {
             assert_eq!(shadow(&Method::GET, path), Some(true), "{path}");
         }
+    }
+
+    #[test]
+    fn an_escape_in_a_segment_and_the_end_of_a_path_have_every_reading() {
+        let mut resolver = resolver(&[
+            ("GET /admin/{id}/close", Some(false)),
+            ("GET /logout", Some(false)),
+            ("GET /Admin/open", Some(true)),
+            ("* /{*all}", Some(true)),
+        ]);
+        let mut shadow = |method: &Method, path: &str| {
+            let route = resolver.resolve(method, path);
+            route.policy().shadow
+        };
+        for path in [
+            "/admin/a%2Fb/close",
+            "//admin/a%2Fb/close",
+            "/admin/a%2Fb/clos%65",
+            "/admin/a%252Fb/clos%65",
+            "/Admin/a%2Fb/close",
+            "/admin/a%2Fb/close/",
+            "/admin/a%5Cb/close/",
+            "/Admin/a\\b/close",
+            "/admin/%2e%2e/close",
+            "//admin/%2e%2e/close",
+            "//admin/..%2f/close",
+            "//admin/;v=1/close",
+            "/x/%2e%2e/admin/a%2Fb/close",
+            "/admin%2Fa%2Fclose",
+            "/admin/a%2Fb/close%00.png",
+            "/logout%00",
+            "/logout%3Fx=1",
+            "/logout%3fx=1",
+            "/logout%23",
+            "/logout%2523",
+            "/logout%25%32%33x",
+            "//Logout%2500",
+            "/logout/%3Fx",
+        ] {
+            for method in [Method::GET, Method::HEAD] {
+                assert_eq!(shadow(&method, path), Some(false), "{method} {path}");
+            }
+            assert_eq!(shadow(&Method::POST, path), Some(true), "{path}");
+        }
+        for path in [
+            "/admin/open%2Fb",
+            "/Admin/open",
+            "/admin/a/closed%23",
+            "/x%23/logout",
+            "/x%3F/logout",
+            "/%",
+            "/logout%2",
+            "/logout%24",
+            "/\u{e4}%e4%ff",
+        ] {
+            assert_eq!(shadow(&Method::GET, path), Some(true), "{path}");
+        }
+    }
+
+    /// Rules behind the last one that forbids are not read again, and still say what is of their very spelling.
+    #[test]
+    fn only_rules_up_to_the_last_forbidding_one_are_folded() {
+        let rules = [
+            ("GET /a", None),
+            ("GET /b", Some(false)),
+            ("GET /B", Some(true)),
+            ("GET /c", None),
+        ];
+        let closed = resolver(&rules).closed;
+        assert_eq!(closed.folded.len(), 2);
+        assert!(!closed.forbids(&Method::GET, "/B", Some(2)));
+        assert!(closed.forbids(&Method::GET, "/%62", None));
+        assert!(resolver(&rules[2..]).closed.folded.is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use super::{RouteRule, Segment};
 
 /// Layers of percent encoding that are undone: a proxy and a service may each undo one.
-const MAX_ENCODINGS: usize = 3;
+pub(super) const MAX_ENCODINGS: usize = 3;
 
 /// The paths of all rules in the form in which such writings are equal. Empty if none is of a GraphQL endpoint.
 #[derive(Default)]
@@ -107,9 +107,8 @@ pub(super) fn folded_rule(segments: &[Segment]) -> Vec<Segment> {
     out
 }
 
-/// The steps of a path: decoded, in lower case, without parameters, dots and blanks at the end, and without those that lead
-/// nowhere.
-pub(super) fn folded(path: &str) -> Vec<String> {
+/// A path or a part of one without its layers of percent encoding.
+pub(super) fn decoded(path: &str) -> String {
     let mut plain = path.to_owned();
     for _ in 0..MAX_ENCODINGS {
         if !plain.contains('%') {
@@ -117,18 +116,33 @@ pub(super) fn folded(path: &str) -> Vec<String> {
         }
         plain = percent_decode_str(&plain).decode_utf8_lossy().into_owned();
     }
+    plain
+}
+
+/// A decoded step without its parameters, and without blanks around it.
+pub(super) fn bare(step: &str) -> &str {
+    step.split(';').next().unwrap_or_default().trim()
+}
+
+/// A bare step in lower case, without dots and blanks at its end.
+pub(super) fn lower(step: &str) -> String {
+    step.trim_end_matches(['.', ' ']).to_lowercase()
+}
+
+/// The steps of a path: decoded, in lower case, without parameters, dots and blanks at the end, and without those that lead
+/// nowhere.
+pub(super) fn folded(path: &str) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
-    for step in plain.split(['/', '\\']) {
-        let step = step.split(';').next().unwrap_or_default();
-        match step.trim() {
+    for step in decoded(path).split(['/', '\\']) {
+        match bare(step) {
             "." => {}
             ".." => {
                 steps.pop();
             }
             step => {
-                let step = step.trim_end_matches(['.', ' ']);
+                let step = lower(step);
                 if !step.is_empty() {
-                    steps.push(step.to_lowercase());
+                    steps.push(step);
                 }
             }
         }

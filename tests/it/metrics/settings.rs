@@ -190,11 +190,16 @@ fn one_page_for_both_services_is_refused_unless_names_tell_them_apart() {
         Answer::new(200, page)
     });
     let url = both.url() + "/metrics";
-    let flags = ["--legacy-metrics", &url, "--candidate-metrics", &url];
-    let ended = place.run(&[&["metrics"], &flags[..]].concat());
-    assert_eq!(ended.code, 2, "{}", ended.stdout);
-    for words in ["a service would be set beside itself", "names or labels"] {
-        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    // Whatever the address by which it is named.
+    let other = url.replace("127.0.0.1", "localhost");
+    assert_ne!(other, url);
+    for candidate in [&url, &other] {
+        let flags = ["--legacy-metrics", &url, "--candidate-metrics", candidate];
+        let ended = place.run(&[&["metrics"], &flags[..]].concat());
+        assert_eq!(ended.code, 2, "{}", ended.stdout);
+        for words in ["a service would be set beside itself", "names or labels"] {
+            assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+        }
     }
     assert_eq!(both.seen(), 0);
     place.write(

@@ -151,6 +151,19 @@ fn no_token_and_nothing_of_a_stranger_is_kept_as_a_name() {
         (&both, CHANGES, CHANGES, (Some(Role::Change), None)),
         (&both, CHANGES, &*looks, (Some(Role::Look), None)),
         (&both, &*looks, CHANGES, (Some(Role::Change), None)),
+        // Most of one, and one in another notation.
+        (
+            &both,
+            CHANGES.split_at(20).0,
+            CHANGES,
+            (Some(Role::Change), None),
+        ),
+        (
+            &both,
+            "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+            &*looks,
+            (Some(Role::Look), None),
+        ),
         (
             &both,
             &format!("ada {CHANGES}"),
