@@ -192,16 +192,16 @@ mod tests {
         let bare = base64::engine::general_purpose::URL_SAFE_NO_PAD;
         for text in [
             token.to_owned(),
-            token[..31].to_owned(),
-            token[..8].to_owned(),
-            format!("ada {}", &token[..12]),
+            token.split_at(31).0.to_owned(),
+            token.split_at(8).0.to_owned(),
+            format!("ada {}", token.split_at(12).0),
             padded.encode(token),
             bare.encode(token),
-            bare.encode(&token[..8]),
+            bare.encode(token.split_at(8).0),
             padded.encode(format!("ada:{token}")),
             format!("Basic {}", padded.encode(format!("\u{ff}\u{fe}a:{token}"))),
             format!("x{}", padded.encode(token)),
-            format!("ab{}", padded.encode(&token[..20])),
+            format!("ab{}", padded.encode(token.split_at(20).0)),
         ] {
             assert!(access.has_token(text.as_bytes()), "{text}");
         }
@@ -209,7 +209,7 @@ mod tests {
             "",
             "ada",
             "ada lovelace",
-            &token[..7],
+            token.split_at(7).0,
             "a",
             "YWRh",
             &padded.encode("adalovelace"),
