@@ -108,6 +108,11 @@ impl Stub {
             settings.identity,
             RouteResolver::new(settings.routes),
         );
+        anyhow::ensure!(
+            wanted.legacy != wanted.candidate || wanted.legacy.port() == 0,
+            "{} is the address for the calls of both services; each needs a port of its own",
+            wanted.legacy
+        );
         let bound = |address| async move {
             let listener = TcpListener::bind(address).await;
             listener.with_context(|| format!("cannot listen on {address}; does something else?"))

@@ -72,7 +72,8 @@ fn a_legacy_outage_stands_first_while_the_breaker_is_open() {
     };
     assert!(place_of("30 of 90 got no whole answer (33.33 %)") < place_of("<h1>"));
     assert!(place_of("got 502 from parity") < place_of("<h1>"));
-    place_of("The legacy does not answer: clients get errors");
+    let down = place_of("The legacy does not answer since ");
+    assert!(down < place_of(": clients get errors"));
     place_of("last client without a whole answer");
     place_of("<title>clients fail");
     let status = mirror.ask("/api/v1/status").json();

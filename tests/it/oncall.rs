@@ -54,7 +54,13 @@ fn an_outage_of_the_legacy_is_told_under_the_next_candidate_and_its_difference_i
             ],
         );
     }
-    says(&out, &["The legacy does not answer"]);
+    says(
+        &out,
+        &[
+            "The legacy does not answer",
+            "no answer of the legacy at this moment",
+        ],
+    );
     out.stop();
     let first = version(&place, &legacy.url(), &wrong.url(), "1.0");
     send(&first);

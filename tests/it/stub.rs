@@ -412,4 +412,21 @@ fn wrong_usage_is_told_at_once_with_all_that_is_wrong() {
         "{}",
         ended.stderr
     );
+    // Its own two ports are the same.
+    let ended = place.run(&[
+        "stub",
+        "--legacy-listen",
+        "127.0.0.1:9",
+        "--candidate-listen",
+        "127.0.0.1:9",
+        "--answers",
+        "right.toml",
+        "--config",
+        "none.toml",
+    ]);
+    assert!(
+        ended.code == 2 && ended.stderr.contains("a port of its own"),
+        "{}",
+        ended.stderr
+    );
 }

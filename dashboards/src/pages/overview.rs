@@ -61,8 +61,13 @@ impl<'a> RoutesTold<'a> {
         failing.sort_by_key(|route| std::cmp::Reverse(route.differing));
         let mut undecided: Vec<_> = of(Outcome::Undecided).collect();
         undecided.sort_by_key(|route| std::cmp::Reverse(route.received));
+        let unserved = routes.iter().filter(|route| route.unserved).count() as u64;
+        let unserved = match unserved {
+            0 => String::new(),
+            some => format!(", {} not served", grouped(some)),
+        };
         let told = format!(
-            "{}: {} pass, {} fail, {} not decided.",
+            "{}: {} pass, {} fail, {} not decided{unserved}.",
             plural(routes.len() as u64, "route", "routes"),
             grouped(of(Outcome::Pass).count() as u64),
             grouped(failing.len() as u64),

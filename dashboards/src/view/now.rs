@@ -167,7 +167,13 @@ impl Now<'_> {
             0 => String::new(),
             errors => format!(", {} answered 5xx by the legacy", share(errors)),
         };
-        format!("{per_second}, {failed}{errors}")
+        // The share is of minutes, of which the outage may be the last seconds.
+        let down = if self.is_legacy_down() {
+            ", and no answer of the legacy at this moment"
+        } else {
+            ""
+        };
+        format!("{per_second}, {failed}{errors}{down}")
     }
 
     /// How good it is for clients, now and in the time that is shown. What is over is not told as what is.

@@ -22,7 +22,13 @@ pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
         if sampled_out > 0 {
             told.push(plain(format!("{} sampled out", share(sampled_out))));
         }
-        let dropped = counts.our_drops();
+        // These are not sent either, and not by a fault of parity.
+        let down = of(Reason::BreakerOpen);
+        if down > 0 {
+            let why = format!("{} not sent: the candidate was down", share(down));
+            told.push(text(OPEN, why));
+        }
+        let dropped = counts.our_drops().saturating_sub(down);
         if dropped > 0 {
             told.push(text(OPEN, format!("{} dropped by parity", share(dropped))));
         }
@@ -55,7 +61,7 @@ pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
     if let Process::Mirror(status) = &seen.process {
         lines.push(Line::styled(
             format!(
-                "{} in flight · {} waiting to be written · {} dropped · spool {} bytes",
+                "{} in flight · {} waiting to be written, {} lost · spool {} bytes",
                 plural(status.shadows_in_flight as u64, "shadow", "shadows"),
                 plural(status.records_queued, "record", "records"),
                 grouped(status.records_dropped),

@@ -48,7 +48,7 @@ macro_rules! named {
 
 /// Declares the settings of one side.
 macro_rules! side {
-    ($side:literal) => {
+    ($side:literal, $example:literal) => {
         #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
         use super::*;
 
@@ -58,7 +58,7 @@ macro_rules! side {
                 Kind::Upstream,
                 value::metrics::page,
                 concat!("Page with the metrics of the ", $side, ", http or https: `http://HOST:PORT/metrics`, which is also meant without a path"),
-            ).example("http://127.0.0.1:9100/metrics").flag(concat!("--", $side, "-metrics"), "URL");
+            ).example($example).flag(concat!("--", $side, "-metrics"), "URL");
             CREDENTIALS_FILE: One<PathBuf> = path(
                 concat!($side, "_metrics.credentials_file"),
                 "File with headers for that page which are secret, one \"name: value\" on a line; # begins a comment",
@@ -104,10 +104,10 @@ macro_rules! side {
 
 /// Where the legacy says what.
 pub(crate) mod legacy {
-    side!("legacy");
+    side!("legacy", "http://127.0.0.1:9100/metrics");
 }
 
 /// Where the candidate says what.
 pub(crate) mod candidate {
-    side!("candidate");
+    side!("candidate", "http://127.0.0.1:9200/metrics");
 }
