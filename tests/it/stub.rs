@@ -394,39 +394,31 @@ fn wrong_usage_is_told_at_once_with_all_that_is_wrong() {
             assert!(ended.stderr.contains(words), "{more:?}: {}", ended.stderr);
         }
     }
+}
+
+#[test]
+fn ports_that_cannot_be_had_are_named() {
+    let place = Place::new();
+    place.write("right.toml", ANSWERS);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = taken.local_addr().expect("bound").to_string();
-    let ended = place.run(&[
-        "stub",
-        "--legacy-listen",
-        &taken,
-        "--candidate-listen",
-        "127.0.0.1:0",
-        "--answers",
-        "right.toml",
-        "--config",
-        "none.toml",
-    ]);
-    assert!(
-        ended.code == 2 && ended.stderr.contains(&taken),
-        "{}",
-        ended.stderr
-    );
-    // Its own two ports are the same.
-    let ended = place.run(&[
-        "stub",
-        "--legacy-listen",
-        "127.0.0.1:9",
-        "--candidate-listen",
-        "127.0.0.1:9",
-        "--answers",
-        "right.toml",
-        "--config",
-        "none.toml",
-    ]);
-    assert!(
-        ended.code == 2 && ended.stderr.contains("a port of its own"),
-        "{}",
-        ended.stderr
-    );
+    for (legacy, candidate, words) in [
+        (taken.as_str(), "127.0.0.1:0", taken.as_str()),
+        ("127.0.0.1:9", "127.0.0.1:9", "a port of its own"),
+    ] {
+        let ended = place.run(&[
+            "stub",
+            "--legacy-listen",
+            legacy,
+            "--candidate-listen",
+            candidate,
+            "--answers",
+            "right.toml",
+        ]);
+        assert!(
+            ended.code == 2 && ended.stderr.contains(words),
+            "{}",
+            ended.stderr
+        );
+    }
 }
