@@ -59,7 +59,7 @@ pub struct Status {
     pub records_queued: u64,
     /// Records that never reached the store; their mismatches are counted all the same.
     pub records_dropped: u64,
-    /// Bytes of records that wait on disk for a Kafka broker.
+    /// About the bytes of the records that wait on disk for a Kafka broker.
     pub spool_bytes: u64,
     /// The recording of live requests; `None` if there is none.
     pub recording: Option<RecordingStatus>,

@@ -25,7 +25,7 @@ pub struct Health {
     pub dropped_records: u64,
     /// The time of the last write.
     pub last_write: Option<Timestamp>,
-    /// Bytes that wait on disk for a Kafka broker; 0 for other stores.
+    /// About the bytes of the records that wait on disk for a Kafka broker; 0 for other stores.
     pub spool_bytes: u64,
 }
 
@@ -216,7 +216,7 @@ impl Metrics {
         );
         registry.register(
             "parity_sink_spool_bytes",
-            "Bytes that wait on disk for a Kafka broker",
+            "About the bytes of the records that wait on disk for a Kafka broker",
             self.spool_bytes.clone(),
         );
         registry.register(

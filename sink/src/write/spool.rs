@@ -195,7 +195,7 @@ impl Spool {
         }
     }
 
-    /// Bytes on disk.
+    /// Bytes on disk. A file of records that have arrived is there until its last one has.
     pub(super) fn bytes(&self) -> u64 {
         self.segments.values().map(|segment| segment.bytes).sum()
     }
@@ -203,6 +203,12 @@ impl Spool {
     /// Records that wait. Segments of an earlier process count only once they have been read.
     pub(super) fn waiting(&self) -> u64 {
         self.segments.values().map(Segment::waiting).sum()
+    }
+
+    /// About the bytes of the records that wait: what a backlog is told as. Under steady traffic some record is always under
+    /// way, and its file is kept: bytes on disk would tell a backlog where there is none.
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        self.segments.values().map(Segment::waiting_bytes).sum()
     }
 
     /// Damaged records and torn ends of files since the start.

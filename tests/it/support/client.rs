@@ -72,6 +72,18 @@ impl Connection {
     }
 
     pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
+        self.try_send(method, path, headers, body)
+            .expect("the request can be written");
+    }
+
+    /// The same where the other side may be gone.
+    pub(crate) fn try_send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> std::io::Result<()> {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         // A coding that no client asks for would be a difference of its own.
         for (name, value) in [("host", "localhost"), ("accept-encoding", "*")] {
@@ -90,9 +102,7 @@ impl Connection {
         }
         head.push_str("\r\n");
         let message = [head.as_bytes(), body].concat();
-        self.stream
-            .write_all(&message)
-            .expect("the request can be written");
+        self.stream.write_all(&message)
     }
 
     /// The next answer; `None` if the connection ends before it is whole.

@@ -81,6 +81,16 @@ impl Segment {
                 .saturating_sub(self.acknowledged_count),
         )
     }
+
+    /// About the bytes of the records that wait: their share of the file. Of a file that was not read yet, all.
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        match self.count.map(u64::from) {
+            None => self.bytes,
+            Some(count) => (u128::from(self.bytes) * u128::from(self.waiting()))
+                .checked_div(count.into())
+                .map_or(0, |bytes| u64::try_from(bytes).unwrap_or(self.bytes)),
+        }
+    }
 }
 
 /// Reads one file from its beginning.

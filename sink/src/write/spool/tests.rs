@@ -226,6 +226,30 @@ fn the_first_bytes_of_a_new_file_count_towards_the_limit() {
     assert_eq!(spool.bytes(), limit);
 }
 
+/// Found where a broker came back on a slow machine: the file of the newest records was told as a backlog of megabytes.
+#[test]
+fn what_arrived_is_no_backlog_while_another_record_is_under_way() {
+    let folder = folder();
+    let mut spool = open(folder.path(), 16 << 20);
+    let mut under_way = append(&mut spool, &[0], 1_000).expect("there is room");
+    for number in 1..1_000 {
+        let next = append(&mut spool, &[number], 1_000).expect("there is room");
+        spool.acknowledge(under_way);
+        under_way = next;
+        let waiting = spool.waiting_bytes();
+        assert!((900..1_200).contains(&waiting), "{number}: {waiting}");
+    }
+    assert!(spool.bytes() > 900_000);
+    drop(spool);
+    // Nobody knows what of it had arrived before it is read.
+    let mut spool = open(folder.path(), 16 << 20);
+    assert_eq!(spool.waiting_bytes(), spool.bytes());
+    for (at, _) in all(&mut spool) {
+        spool.acknowledge(at);
+    }
+    assert_eq!(spool.waiting_bytes(), 0);
+}
+
 #[test]
 fn a_record_larger_than_a_segment_fits_when_the_spool_has_room() {
     let folder = folder();
