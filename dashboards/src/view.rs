@@ -60,7 +60,7 @@ pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
-    ChartView, DAY_MICROS, GroupTimes, SeenAt, Told, sentences as history_sentences,
+    ChartView, GroupTimes, SeenAt, Told, a_day_ago, sentences as history_sentences,
 };
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};

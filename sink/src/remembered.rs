@@ -116,16 +116,21 @@ impl<A: Weighed> Entry<A> {
 #[derive(Clone, Default)]
 pub(crate) struct Remembered(Arc<Mutex<HashMap<TypeId, Kind>>>);
 
-/// The [`Memory`] for one kind of sums. What is added up is known by those who read; this only keeps it.
+/// A [`Memory`] for one kind of sums, or another one. What is in it is known by those who read; this only keeps it.
 type Kind = Arc<dyn Any + Send + Sync>;
 
 impl Remembered {
     /// The memory for one kind of sums.
     pub(crate) fn of<A: Send + Sync + 'static>(&self) -> Arc<Memory<A>> {
+        self.kind()
+    }
+
+    /// The one memory of this type.
+    pub(crate) fn kind<M: Default + Send + Sync + 'static>(&self) -> Arc<M> {
         let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kind = kinds
-            .entry(TypeId::of::<A>())
-            .or_insert_with(|| Arc::new(Memory::<A>::default()));
+            .entry(TypeId::of::<M>())
+            .or_insert_with(|| Arc::new(M::default()));
         // It is of this type, because it was put there by it.
         Arc::clone(kind).downcast().unwrap_or_default()
     }

@@ -15,8 +15,8 @@ use parity_schemas::visible::visible;
 
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
-    Alert, Browsed, Browsing, CauseName, ClientsView, DAY_MICROS, Decided, Entry, GroupTimes,
-    Headline, Lately, Now, ReportView, Tone, history_sentences, left_out,
+    Alert, Browsed, Browsing, CauseName, ClientsView, Decided, Entry, GroupTimes, Headline, Lately,
+    Now, ReportView, Tone, a_day_ago, history_sentences, left_out,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
@@ -175,7 +175,7 @@ pub(crate) fn overview(
         times: None,
         elsewhere: shell.elsewhere(&Known {
             trace_id: None,
-            from: from.unwrap_or_else(|| at.saturating_add_micros(-DAY_MICROS)),
+            from: from.unwrap_or_else(a_day_ago),
             to: at,
             route: None,
             group: None,

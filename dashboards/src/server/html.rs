@@ -16,7 +16,7 @@ use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
 use crate::pages::{self, ExchangeFound};
 use crate::question::Question;
-use crate::view::{self, Browsed, DAY_MICROS, Decided, GroupTimes, Lately};
+use crate::view::{self, Browsed, Decided, GroupTimes, Lately, a_day_ago};
 
 /// What a screen is asked, or why it cannot be asked that.
 pub(super) type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
@@ -90,8 +90,7 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
         let decided = view::decided(reader, question)?;
         let mut question = question.clone();
         let since = &mut question.selection.since;
-        let day = Timestamp::now().saturating_add_micros(-DAY_MICROS);
-        since.get_or_insert(day);
+        since.get_or_insert_with(a_day_ago);
         let history = view::history_of(reader, &question, &decided)?;
         let lately = Lately::read(reader, question.selection.migration())?;
         Ok((decided, history, lately))

@@ -22,7 +22,7 @@ use parity_sink::{Reader, Selection, StoreError};
 
 pub(crate) use self::marks::switches;
 pub(crate) use chart::ChartView;
-pub(crate) use groups::{DAY_MICROS, GroupTimes, SeenAt};
+pub(crate) use groups::{GroupTimes, SeenAt, a_day_ago};
 
 use self::hour::Hour;
 use self::onset::{Of, onset};

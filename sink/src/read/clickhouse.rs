@@ -12,6 +12,8 @@ mod answered;
 mod decisions;
 mod forms;
 mod history;
+mod identities;
+mod kept;
 mod mark;
 mod marks;
 mod mismatches;
@@ -24,6 +26,7 @@ mod sums;
 mod watermarks;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use clickhouse::Row;
 use parity_schemas::audit::Audit;
@@ -31,7 +34,7 @@ use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan, Window};
 use parity_schemas::history::History;
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -39,7 +42,9 @@ use serde::Deserialize;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use self::replicas::{ORIGIN, Replicas, SETTINGS};
+use self::kept::KeptRows;
+use self::parts::Seen;
+use self::replicas::{Replicas, SETTINGS};
 use super::answered::{AnsweredFilter, Chosen};
 use super::assemble::{Sums, nothing};
 use super::audit::AuditFilter;
@@ -47,12 +52,11 @@ use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::history::HistoryFilter;
-use super::in_force::last_in_force;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
-use crate::clickhouse::{Server, schema, within};
+use crate::clickhouse::{Server, within};
 use crate::error::StoreError;
 use crate::remembered::{Marks, Remembered};
 use crate::runtime::runtime;
@@ -67,6 +71,10 @@ pub(super) struct ClickHouseReader {
     runtime: Runtime,
     replicas: Replicas,
     remembered: Option<Remembered>,
+    /// Rows that are the same while their tables are.
+    kept: Option<Arc<KeptRows>>,
+    /// What the tables consist of.
+    seen: RefCell<Option<Arc<Seen>>>,
     /// Read once for all that is read together.
     marks: RefCell<Option<(Identity, Marks)>>,
 }
@@ -77,15 +85,17 @@ impl ClickHouseReader {
         remembered: Option<Remembered>,
     ) -> Result<Self, StoreError> {
         let server = Server::of(store)?.with_settings(&SETTINGS);
-        let runtime = runtime()?;
-        runtime.block_on(schema::check(&server))?;
-        Ok(Self {
+        let reader = Self {
             server,
-            runtime,
+            runtime: runtime()?,
             replicas: Replicas::default(),
+            kept: remembered.as_ref().map(Remembered::kind),
             remembered,
+            seen: RefCell::default(),
             marks: RefCell::default(),
-        })
+        };
+        reader.of_one_replica(|| reader.check())?;
+        Ok(reader)
     }
 
     /// All rows of a query that has few.
@@ -101,12 +111,12 @@ impl ClickHouseReader {
         Ok(rows)
     }
 
-    /// Calls `each` with every row of a query as it arrives.
+    /// Calls `each` with every row of a query as it arrives. Returns how many bytes they were.
     fn each<T>(
         &self,
         question: clickhouse::query::Query,
         mut each: impl FnMut(T) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>
+    ) -> Result<u64, StoreError>
     where
         T: clickhouse::RowOwned + clickhouse::RowRead,
     {
@@ -119,68 +129,15 @@ impl ClickHouseReader {
                     break;
                 }
             }
-            Ok(())
+            Ok(rows.decoded_bytes())
         };
-        self.runtime
+        let bytes = self
+            .runtime
             .block_on(within(ANSWERED_WITHIN, rows))
             .map_err(|fault| self.server.failed("read", &fault))?;
-        refused
+        refused.map(|()| bytes)
     }
 
-    /// The identity that was last in force.
-    fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
-        let counted = self.newest(selection)?;
-        let runs = self.run_times(selection.migration())?;
-        Ok(last_in_force(runs, selection, counted))
-    }
-
-    /// What the newest matching interval counts for, and when it began.
-    fn newest(&self, selection: &Selection) -> Result<Option<(Identity, Timestamp)>, StoreError> {
-        let versions = [
-            (" AND legacy_version = ?", &selection.legacy_version),
-            (" AND candidate_version = ?", &selection.candidate_version),
-        ];
-        let mut condition = "WHERE migration = ?".to_owned();
-        for (of_version, version) in &versions {
-            if version.is_some() {
-                condition.push_str(of_version);
-            }
-        }
-        condition.push_str(since_condition(selection));
-        // Its time first, which reads one column, and then the few rows of that time.
-        let sql = format!(
-            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro(t.interval_start) AS began_at, \
-             {ORIGIN} FROM tallies AS t {condition} \
-             AND t.interval_start = (SELECT max(t.interval_start) FROM tallies AS t {condition}) \
-             ORDER BY toString(id) DESC LIMIT 1",
-        );
-        let mut question = self.server.client().query(&sql);
-        for _of_both in 0..2 {
-            question = question.bind(selection.migration());
-            for (_, version) in &versions {
-                if let Some(version) = version {
-                    question = question.bind(version);
-                }
-            }
-            if let Some(since) = selection.since {
-                question = question.bind(since.as_micros());
-            }
-        }
-        let Some(found) = self.ask::<Newest>(question)?.pop() else {
-            return Ok(None);
-        };
-        self.came_from(found.shard, found.server)?;
-        let identity = Identity {
-            migration: selection.migration().to_owned(),
-            legacy_version: found.legacy_version,
-            candidate_version: found.candidate_version,
-            rules_hash: found.rules_hash,
-        };
-        Ok(Some((identity, Timestamp::from_micros(found.began_at))))
-    }
-}
-
-impl ClickHouseReader {
     /// Routes of which something was compared in the times that a selection leaves out, under any rules.
     fn routes_outside(
         &self,
@@ -201,8 +158,8 @@ impl ClickHouseReader {
             .bind(&identity.migration)
             .bind(&identity.legacy_version)
             .bind(&identity.candidate_version);
-        let rows = self.ask::<NameRow>(question)?;
-        Ok(rows.into_iter().map(|row| row.name).collect())
+        let rows = self.kept::<NameRow>(&[RecordType::Tally], question)?;
+        Ok(rows.iter().map(|row| row.name.clone()).collect())
     }
 
     fn read_evidence(
@@ -213,7 +170,7 @@ impl ClickHouseReader {
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
                 value: None,
-                instead: Some(self.known(selection.migration())?),
+                instead: Some(self.names(selection.migration())?),
             });
         };
         let mut runs_seen = self.run_watermarks(&identity, selection)?;
@@ -240,7 +197,7 @@ impl ClickHouseReader {
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
                 value: nothing(selection)?,
-                instead: Some(self.known(selection.migration())?),
+                instead: Some(self.names(selection.migration())?),
             });
         };
         let mut runs_seen = self.run_watermarks(&identity, selection)?;
@@ -328,11 +285,11 @@ impl RecordReader for ClickHouseReader {
         filter: &DecisionFilter,
         limit: usize,
     ) -> Result<Vec<DecisionLine>, StoreError> {
-        self.list_decisions(filter, limit)
+        self.of_one_replica(|| self.list_decisions(filter, limit))
     }
 
     fn changes(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audit>, StoreError> {
-        self.list_changes(filter, limit)
+        self.of_one_replica(|| self.list_changes(filter, limit))
     }
 
     fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {
@@ -340,24 +297,11 @@ impl RecordReader for ClickHouseReader {
     }
 
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError> {
-        self.find_terms(filter)
+        self.of_one_replica(|| self.find_terms(filter))
     }
 
     fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        let names = |question: clickhouse::query::Query| {
-            let rows = self.ask::<NameRow>(question)?;
-            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
-        };
-        let client = self.server.client();
-        Ok(Known {
-            migrations: names(client.query(SELECT_MIGRATIONS))?,
-            candidate_versions: names(
-                client
-                    .query(SELECT_VERSIONS)
-                    .bind(migration)
-                    .bind(migration),
-            )?,
-        })
+        self.of_one_replica(|| self.names(migration))
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
@@ -369,7 +313,7 @@ impl RecordReader for ClickHouseReader {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
-        self.list_mismatches(filter, limit)
+        self.of_one_replica(|| self.list_mismatches(filter, limit))
     }
 
     fn beside(
@@ -378,7 +322,7 @@ impl RecordReader for ClickHouseReader {
         of: (Timestamp, Uuid),
         side: Side,
     ) -> Result<Beside, StoreError> {
-        self.list_beside(filter, of, side)
+        self.of_one_replica(|| self.list_beside(filter, of, side))
     }
 
     fn list_answered(
@@ -424,29 +368,10 @@ fn since_condition(selection: &Selection) -> &'static str {
     }
 }
 
-/// The newest interval.
-#[derive(Row, Deserialize)]
-struct Newest {
-    legacy_version: String,
-    candidate_version: String,
-    rules_hash: String,
-    began_at: i64,
-    shard: u32,
-    server: String,
-}
-
 #[derive(Row, Deserialize)]
 struct NameRow {
     name: String,
 }
-
-const SELECT_MIGRATIONS: &str = "SELECT DISTINCT name FROM (SELECT toString(migration) AS name FROM tallies UNION ALL \
-     SELECT toString(migration) FROM watermarks) ORDER BY name LIMIT 100";
-
-const SELECT_VERSIONS: &str = "SELECT name FROM (\
-     SELECT toString(candidate_version) AS name, interval_start AS began FROM tallies WHERE migration = ? UNION ALL \
-     SELECT toString(candidate_version), started FROM watermarks WHERE migration = ?) \
-     GROUP BY name ORDER BY max(began) DESC LIMIT 100";
 
 fn word<T: std::str::FromStr>(
     table: &'static str,

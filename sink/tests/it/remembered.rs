@@ -5,11 +5,13 @@ use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::tally::{SetTally, Tally, set_id};
 use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
-use parity_sink::{Reader, Selection, StoreConfig};
+use parity_sink::read::history::HistoryFilter;
+use parity_sink::read::{AuditFilter, DecisionFilter, TermsFilter};
+use parity_sink::{MismatchFilter, Reader, Selection, StoreConfig, StoreError};
 
 use crate::blocks;
 use crate::servers::ClickHouse;
-use crate::support::{Store, fill, group_tally, tally, with_tables};
+use crate::support::{Store, fill, group_tally, mismatch, tally, with_tables};
 
 const MINUTE: i64 = 60_000_000;
 
@@ -51,6 +53,32 @@ fn minute(minute: i64) -> Vec<Record> {
     records
 }
 
+/// What is asked besides counts, as text.
+fn lists(reader: &Reader) -> Result<String, StoreError> {
+    let history = HistoryFilter {
+        fingerprints: vec!["0000000000000003".to_owned()],
+        ..HistoryFilter::default()
+    };
+    let holding = MismatchFilter {
+        fingerprint: Some("0000000000000003".to_owned()),
+        ..MismatchFilter::default()
+    };
+    let mismatches = reader.mismatches(&holding, 10)?;
+    let beside = match mismatches.get(1) {
+        Some(second) => Some(reader.neighbours(&holding, (second.time, second.id))?),
+        None => None,
+    };
+    Ok(format!(
+        "{:?}\n{:?}\n{:?}\n{mismatches:?}\n{beside:?}\n{:?}\n{:?}\n{:?}",
+        reader.known("default")?,
+        reader.known("other")?,
+        reader.history(&history)?,
+        reader.terms(&TermsFilter::default())?,
+        reader.decisions(&DecisionFilter::default(), 10)?,
+        reader.changes(&AuditFilter::default(), 10)?,
+    ))
+}
+
 /// Both ways of reading, as text; of everything, and since some time.
 fn same(store: &StoreConfig, remembering: &StoreConfig, since: &[i64], what: &str) {
     let remembered = Reader::open(remembering).expect("it opens");
@@ -74,6 +102,8 @@ fn same(store: &StoreConfig, remembering: &StoreConfig, since: &[i64], what: &st
         };
         assert_eq!(evidence(&remembered), evidence(&read), "{what}, {since:?}");
     }
+    let lists = |reader: &Reader| lists(reader).expect("it is read");
+    assert_eq!(lists(&remembered), lists(&read), "{what}");
 }
 
 #[test]
@@ -249,4 +279,74 @@ fn what_is_remembered_of_clickhouse_is_what_it_has() {
     same("filled anew");
     refill(5);
     same("filled anew with other counts");
+}
+
+/// The mismatches of a group, the newest last.
+fn mismatches(minutes: std::ops::Range<i64>) -> Vec<Record> {
+    let each = minutes.map(|minute| {
+        let time = Timestamp::from_micros(minute * MINUTE);
+        Record::Mismatch(Box::new(mismatch("0000000000000003", time, 100)))
+    });
+    each.collect()
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn rows_that_are_kept_of_clickhouse_are_those_that_it_has() {
+    let database = ClickHouse::shared().database();
+    let store = with_tables(&database);
+    let remembering = store.clone().remembering();
+    let same = |what: &str| same(&store, &remembering, &[], what);
+    let now = Timestamp::now().as_micros() / MINUTE;
+    same("nothing is there");
+    fill(&store, &blocks::minute(now - 30));
+    same("counts");
+    fill(&store, &mismatches(now - 30..now - 20));
+    same("mismatches");
+    same("nothing changed");
+    fill(&store, &mismatches(now - 20..now - 18));
+    same("newer ones");
+    fill(&store, &mismatches(now - 40..now - 39));
+    same("older ones");
+    let lists_of = |store: &StoreConfig| lists(&Reader::open(store)?);
+    let before = lists_of(&remembering).expect("it is read");
+    database.sql(
+        "ALTER TABLE mismatches UPDATE path = '/other' WHERE true SETTINGS mutations_sync = 2",
+    );
+    same("rows that a person changed");
+    assert_ne!(lists_of(&remembering).expect("it is read"), before);
+    database.sql(&format!(
+        "ALTER TABLE mismatches DELETE WHERE time >= fromUnixTimestamp64Micro(toInt64({})) SETTINGS mutations_sync = 2",
+        (now - 25) * MINUTE
+    ));
+    same("rows that are gone");
+    let of_another = blocks::minute(now - 10).into_iter().filter_map(|record| {
+        let Record::Tally(mut tally) = record else {
+            return None;
+        };
+        tally.identity.candidate_version = "of another".to_owned();
+        Some(Record::Tally(tally))
+    });
+    fill(&store, &of_another.collect::<Vec<_>>());
+    same("another version");
+    for table in ["mismatches", "tallies", "terms", "decisions"] {
+        database.sql(&format!("TRUNCATE TABLE {table}"));
+        same("an empty table");
+    }
+    // A table that is another one, with the same rows and none of its own.
+    database.sql("CREATE TABLE others AS mismatches");
+    fill(&store, &mismatches(now - 5..now));
+    same("some in the first");
+    database.sql("EXCHANGE TABLES others AND mismatches");
+    same("the other one, which is empty");
+    // A reader that is kept longer than a page takes sees what has come since.
+    let kept = Reader::open(&remembering).expect("it opens");
+    let seen = lists(&kept).expect("it is read");
+    fill(&store, &mismatches(now - 2..now));
+    crate::support::wait_until("what has come since", || {
+        lists(&kept).expect("it is read") != seen
+    });
+    database.sql("DROP TABLE terms");
+    let fault = |store: &StoreConfig| lists_of(store).expect_err("a table is missing").to_string();
+    assert_eq!(fault(&remembering), fault(&store));
 }

@@ -1,6 +1,7 @@
 //! How often groups were found over time: of all versions and rules, so that a group that an earlier version had is no news.
 
 use parity_schemas::history::{GroupHistory, History};
+use parity_schemas::tally::{INTERVAL_MICROS, minute};
 use parity_schemas::time::Timestamp;
 use parity_sink::read::history::{Buckets, HistoryFilter};
 use parity_sink::{Reader, Selection, StoreError};
@@ -9,9 +10,15 @@ use super::shared::share;
 use crate::question::Question;
 
 /// The time that is shown unless somebody asks for another: a night and what was before, and little to read from any store.
-pub(crate) const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 /// Bars of a group in a list: with more, a page of a hundred groups would be mostly bars.
 const BARS: usize = 48;
+
+/// When that began: with a minute, as counts do. So who loads a page again within it asks the same.
+pub(crate) fn a_day_ago() -> Timestamp {
+    let day_ago = Timestamp::now().saturating_add_micros(-DAY_MICROS);
+    Timestamp::from_micros(minute(day_ago).saturating_mul(INTERVAL_MICROS))
+}
 
 /// Groups over time.
 pub(crate) struct GroupTimes {
@@ -38,11 +45,10 @@ impl GroupTimes {
         route: Option<&str>,
     ) -> Result<Self, StoreError> {
         let selection = &question.selection;
-        let day = Timestamp::now().saturating_add_micros(-DAY_MICROS);
         let filter = HistoryFilter {
             selection: Selection {
                 migration: selection.migration.clone(),
-                since: Some(selection.since.unwrap_or(day)),
+                since: Some(selection.since.unwrap_or_else(a_day_ago)),
                 ..Selection::default()
             },
             fingerprints: names,

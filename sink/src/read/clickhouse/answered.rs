@@ -42,7 +42,8 @@ impl ClickHouseReader {
             let id = table::Id::from_column(row.id, "id")?;
             chosen.offer(id, row.fingerprints.iter().map(String::as_str));
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     pub(super) fn with_answers(

@@ -3,6 +3,7 @@
 use clickhouse::Row;
 use parity_schemas::audit::Audit;
 use parity_schemas::decisions::DecisionLine;
+use parity_schemas::record::RecordType;
 use parity_schemas::table;
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::Terms;
@@ -22,7 +23,7 @@ use crate::read::decisions::{
 };
 
 /// The columns of a line, as they are selected.
-#[derive(Row, Deserialize)]
+#[derive(Clone, Row, Deserialize)]
 struct LineRow {
     decision_id: String,
     decided_at: i64,
@@ -54,8 +55,8 @@ impl ClickHouseReader {
         let conditions = Conditions::of_decisions(filter, &OF_DECISIONS);
         let (sql, order) = (conditions.sql(), conditions.order());
         let sql = format!("{SELECT_LINES} {sql} {order} LIMIT 1 BY d.id LIMIT {limit}");
-        let rows = self.ask::<LineRow>(self.bound(&sql, conditions))?;
-        rows.into_iter().map(LineRow::into_line).collect()
+        let rows = self.kept::<LineRow>(&[RecordType::Decision], self.bound(&sql, conditions))?;
+        rows.iter().cloned().map(LineRow::into_line).collect()
     }
 
     pub(super) fn list_changes(
@@ -70,8 +71,8 @@ impl ClickHouseReader {
             conditions.sql(),
             conditions.order()
         );
-        let rows = self.ask::<AuditRow>(self.bound(&sql, conditions))?;
-        rows.into_iter().map(AuditRow::into_record).collect()
+        let rows = self.kept::<AuditRow>(&[RecordType::Audit], self.bound(&sql, conditions))?;
+        rows.iter().cloned().map(AuditRow::into_record).collect()
     }
 
     pub(super) fn find_decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
@@ -102,8 +103,10 @@ impl ClickHouseReader {
             conditions.sql(),
             Uuid::nil()
         );
-        let found = self.ask::<InForceRow>(self.bound(&sql, conditions))?.pop();
+        let found =
+            self.kept::<InForceRow>(&[RecordType::Watermark], self.bound(&sql, conditions))?;
         found
+            .first()
             .map(|row| {
                 let id = word("watermarks", "terms", &row.named)?;
                 Ok((id, Timestamp::from_micros(row.since)))
@@ -120,8 +123,8 @@ impl ClickHouseReader {
             conditions.order(),
             MAX_TERMS + 1
         );
-        let rows = self.ask::<TermsRow>(self.bound(&sql, conditions))?;
-        rows.into_iter().map(TermsRow::into_record).collect()
+        let rows = self.kept::<TermsRow>(&[RecordType::Terms], self.bound(&sql, conditions))?;
+        rows.iter().cloned().map(TermsRow::into_record).collect()
     }
 
     pub(super) fn bound(&self, sql: &str, conditions: Conditions) -> clickhouse::query::Query {

@@ -1,11 +1,12 @@
 //! The rows of a history, added up by the server by bucket, route and identity.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use clickhouse::Row as ClickHouseRow;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::history::History;
-use parity_schemas::record::MismatchClass;
+use parity_schemas::record::{MismatchClass, RecordType};
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
@@ -85,6 +86,9 @@ struct TermsRow {
     coverage_text: String,
 }
 
+/// The table of most questions here.
+const COUNTED: &[RecordType] = &[RecordType::Tally];
+
 /// When a bucket began, as a number that is the same for all of its intervals.
 const BUCKET: &str = "intDiv(toUnixTimestamp64Micro(t.interval_start) - ?, ?)";
 const BEGAN: &str = "toUnixTimestamp64Micro(t.interval_start)";
@@ -121,7 +125,7 @@ impl ClickHouseReader {
         if sums.has_room_for_latencies() {
             self.latencies(&asking, &mut sums)?;
         }
-        for set in &sets {
+        for set in sets.iter() {
             sums.excuse(&SetRow {
                 begins: set.first_at,
                 route: &set.route_name,
@@ -130,7 +134,7 @@ impl ClickHouseReader {
                 never_asked: set.never,
             });
         }
-        for group in &groups {
+        for group in groups.iter() {
             sums.add_group(&GroupRow {
                 begins: group.first_at,
                 route: &group.route_name,
@@ -162,8 +166,8 @@ impl ClickHouseReader {
         );
         let question = asking.of(self, &select, false, &format!("GROUP BY {BY_ORIGIN}"));
         let mut range: Option<(i64, i64)> = None;
-        for row in self.ask::<RangeRow>(question)? {
-            self.came_from(row.shard, row.server)?;
+        for row in self.kept::<RangeRow>(COUNTED, question)?.iter() {
+            self.came_from(row.shard, row.server.clone())?;
             if row.rows > 0 {
                 let (first, last) = range.unwrap_or((row.first_at, row.last_at));
                 range = Some((first.min(row.first_at), last.max(row.last_at)));
@@ -192,8 +196,11 @@ impl ClickHouseReader {
             "GROUP BY {BUCKET}, t.legacy_version, t.candidate_version, t.rules_hash, t.route, {BY_ORIGIN}"
         );
         let question = asking.of(self, &select, true, &tail);
-        self.each(asking.buckets(question), |row: CountRow| {
-            self.came_from(row.shard, row.server)?;
+        for row in self
+            .kept::<CountRow>(COUNTED, asking.buckets(question))?
+            .iter()
+        {
+            self.came_from(row.shard, row.server.clone())?;
             let counted = [row.received_sum, row.match_sum, row.mismatch_sum];
             let mut cell = Cell::of(row.tallies, counted);
             for (reason, count) in &row.not_compared_sum {
@@ -212,8 +219,9 @@ impl ClickHouseReader {
                 route: &row.route_name,
                 counts: cell,
             };
-            sums.add(&counted, row.extent as u64)
-        })
+            sums.add(&counted, row.extent as u64)?;
+        }
+        Ok(())
     }
 
     fn latencies(&self, asking: &Asking<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
@@ -228,18 +236,26 @@ impl ClickHouseReader {
         );
         let tail = format!("GROUP BY {BUCKET}, {BY_ORIGIN}");
         let question = asking.of(self, &select, true, &tail);
-        self.each(asking.buckets(question), |row: TimesRow| {
-            self.came_from(row.shard, row.server)?;
-            let times = [row.legacy_times, row.candidate_times];
-            let times = times.map(|times| times.into_iter().collect::<Histogram>());
-            sums.add_latencies(row.first_at, &times, row.extent as u64)
-        })
+        for row in self
+            .kept::<TimesRow>(COUNTED, asking.buckets(question))?
+            .iter()
+        {
+            self.came_from(row.shard, row.server.clone())?;
+            let times = [&row.legacy_times, &row.candidate_times];
+            let times = times.map(|times| {
+                let each = times.iter();
+                each.map(|(bucket, count)| (*bucket, *count))
+                    .collect::<Histogram>()
+            });
+            sums.add_latencies(row.first_at, &times, row.extent as u64)?;
+        }
+        Ok(())
     }
 
-    fn sets(&self, asking: &Asking<'_>) -> Result<Vec<SetsRow>, StoreError> {
+    fn sets(&self, asking: &Asking<'_>) -> Result<Arc<Vec<SetsRow>>, StoreError> {
         let excused = asking.filter.excused_ids();
         if excused.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Arc::default());
         }
         let select = format!(
             "SELECT {ORIGIN}, min({BEGAN}) AS first_at, toString(t.route) AS route_name, toString(t.set_id) AS set_name, \
@@ -249,15 +265,17 @@ impl ClickHouseReader {
         );
         let tail = format!("AND t.set_id IN ? GROUP BY {BUCKET}, t.route, t.set_id, {BY_ORIGIN}");
         let question = asking.of(self, &select, true, &tail).bind(excused);
-        self.of_servers(asking.buckets(question), |row: &mut SetsRow| {
-            (row.shard, std::mem::take(&mut row.server))
-        })
+        let rows = self.kept::<SetsRow>(&[RecordType::SetTally], asking.buckets(question))?;
+        for row in rows.iter() {
+            self.came_from(row.shard, row.server.clone())?;
+        }
+        Ok(rows)
     }
 
-    fn groups(&self, asking: &Asking<'_>) -> Result<Vec<GroupsRow>, StoreError> {
+    fn groups(&self, asking: &Asking<'_>) -> Result<Arc<Vec<GroupsRow>>, StoreError> {
         let names: Vec<&String> = asking.filter.fingerprints.iter().take(MAX_GROUPS).collect();
         if names.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Arc::default());
         }
         let select = format!(
             "SELECT {ORIGIN}, min({BEGAN}) AS first_at, toString(t.route) AS route_name, t.fingerprint AS group_name, \
@@ -268,27 +286,10 @@ impl ClickHouseReader {
             "AND t.fingerprint IN ? GROUP BY {BUCKET}, t.route, t.fingerprint, {BY_ORIGIN}"
         );
         let question = asking.of(self, &select, true, &tail).bind(names);
-        self.of_servers(asking.buckets(question), |row: &mut GroupsRow| {
-            (row.shard, std::mem::take(&mut row.server))
-        })
-    }
-
-    /// All rows of a query, each checked for where it came from.
-    fn of_servers<T>(
-        &self,
-        question: clickhouse::query::Query,
-        origin: impl Fn(&mut T) -> (u32, String),
-    ) -> Result<Vec<T>, StoreError>
-    where
-        T: clickhouse::RowOwned + clickhouse::RowRead,
-    {
-        let mut rows = Vec::new();
-        self.each(question, |mut row: T| {
-            let (shard, server) = origin(&mut row);
-            self.came_from(shard, server)?;
-            rows.push(row);
-            Ok(())
-        })?;
+        let rows = self.kept::<GroupsRow>(&[RecordType::GroupTally], asking.buckets(question))?;
+        for row in rows.iter() {
+            self.came_from(row.shard, row.server.clone())?;
+        }
         Ok(rows)
     }
 
@@ -308,8 +309,8 @@ impl ClickHouseReader {
             time(to)
         );
         let question = self.server.client().query(&sql);
-        let rows = self.ask::<TermsRow>(asking.bound(question))?;
-        let terms = rows.into_iter().rev().map(|row| {
+        let rows = self.kept::<TermsRow>(&[RecordType::Terms], asking.bound(question))?;
+        let terms = rows.iter().rev().map(|row| {
             let coverage = serde_json::from_str(&row.coverage_text);
             Ok(Termed {
                 time: Timestamp::from_micros(row.began_at),

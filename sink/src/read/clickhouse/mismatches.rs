@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use clickhouse::Row;
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::table::{self, Column, Role};
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -40,7 +40,7 @@ struct NameRow {
 }
 
 /// The columns for an example.
-#[derive(Row, Deserialize)]
+#[derive(Clone, Row, Deserialize)]
 struct ExampleColumns {
     id: <table::Id as SelectColumn>::Value,
     route: <table::Label as SelectColumn>::Value,
@@ -97,8 +97,9 @@ impl ClickHouseReader {
             order = conditions.order()
         );
         let question = self.bound(&sql, conditions);
-        self.ask::<MismatchRow>(question)?
-            .into_iter()
+        self.kept::<MismatchRow>(&[RecordType::Mismatch], question)?
+            .iter()
+            .cloned()
             .map(MismatchRow::into_record)
             .collect()
     }
@@ -125,7 +126,7 @@ impl ClickHouseReader {
             conditions.sql(),
             MAX_NEIGHBOURS + 1
         );
-        let found = self.ask::<NameRow>(self.bound(&sql, conditions))?;
+        let found = self.kept::<NameRow>(&[RecordType::Mismatch], self.bound(&sql, conditions))?;
         let names = found.iter();
         let ids = names.map(|row| word("mismatches", "id", &row.name));
         Ok(Beside::of(ids.collect::<Result<_, _>>()?))
@@ -146,7 +147,8 @@ impl ClickHouseReader {
                 list.join(", ")
             );
             let question = self.server.client().query(&sql).bind(&identity.migration);
-            for row in self.ask::<ExampleColumns>(question)? {
+            let rows = self.kept::<ExampleColumns>(&[RecordType::Mismatch], question)?;
+            for row in rows.iter().cloned() {
                 let id = table::Id::from_column(row.id, "id")?;
                 let example = ExampleRow {
                     route: row.route,

@@ -4,7 +4,10 @@
 //! server keeps a hash of the files of each: so where all parts are the same, the rows are, and where one has come or gone, only
 //! rows of its times can be others. It tells that of its own tables, and not of those behind a distributed one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clickhouse::Row;
 use parity_schemas::record::RecordType;
@@ -18,11 +21,15 @@ use crate::remembered::SLOT_MICROS;
 /// Spans of a condition. More of them become one that has them all: a server reads what is between faster than a long condition.
 const MAX_SPANS: usize = 8;
 
+/// So long the parts that a reader has seen are those that it goes by: a page is read within it. Somebody who keeps a reader for
+/// longer sees what has come since.
+const SEEN_FOR: Duration = Duration::from_secs(1);
+
 /// A server, and the name of a part and the hash of its files.
 type PartName = (String, String);
 
 /// The parts of one table, with the number of their rows and their first and last slot.
-#[derive(Clone, Default, Debug, PartialEq, Eq)]
+#[derive(Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Parts(BTreeMap<PartName, (u64, i64, i64)>);
 
 impl Parts {
@@ -107,6 +114,7 @@ impl Spans {
 struct PartRow {
     shard: u32,
     server: String,
+    table: String,
     name: String,
     rows: u64,
     first_second: u32,
@@ -126,32 +134,99 @@ impl PartRow {
     }
 }
 
+/// The parts of all tables of a database that has them itself, as they were at one time.
+pub(super) struct Seen {
+    at: Instant,
+    origins: BTreeSet<(u32, String)>,
+    tables: BTreeMap<String, Parts>,
+}
+
 impl ClickHouseReader {
-    /// The parts of a table; `None` where it is not known: the table is distributed or has none, or the user may not ask.
+    /// The parts of a table; `None` where they are not known: the table is distributed, or the user may not ask.
     pub(super) fn parts(&self, table: RecordType) -> Result<Option<Parts>, StoreError> {
-        let question = self
-            .server
-            .client()
-            .query(&SELECT_PARTS.replace("ORIGIN", ORIGIN))
-            .bind(table.table());
-        // Who fails here reads the rows, and is told there what is wrong.
-        let Ok(rows) = self.ask::<PartRow>(question) else {
+        let Some(seen) = self.seen()? else {
             return Ok(None);
         };
-        let mut parts = BTreeMap::new();
-        for row in rows {
-            let (first, last) = row.slots();
-            // Of the replica that the rows are read from: another one may lack parts.
-            self.came_from(row.shard, row.server.clone())?;
-            parts.insert((row.server, row.name), (row.rows, first, last));
+        Ok(seen.tables.get(table.table()).cloned())
+    }
+
+    /// One number for what is in some tables, another one when that has changed; `None` where it is not known of each of them.
+    pub(super) fn contents(&self, tables: &[&str]) -> Result<Option<u64>, StoreError> {
+        let Some(seen) = self.seen()? else {
+            return Ok(None);
+        };
+        let mut hasher = DefaultHasher::new();
+        for table in tables {
+            let Some(parts) = seen.tables.get(*table) else {
+                return Ok(None);
+            };
+            (table, parts).hash(&mut hasher);
         }
-        Ok(Some(Parts(parts)).filter(|parts| !parts.0.is_empty()))
+        Ok(Some(hasher.finish()))
+    }
+
+    /// One number for which tables there are, with what is in this one.
+    pub(super) fn tables_with(&self, table: &str) -> Result<Option<u64>, StoreError> {
+        let names: Option<Vec<String>> = self
+            .seen()?
+            .map(|seen| seen.tables.keys().cloned().collect());
+        let of_it = self.contents(&[table])?;
+        Ok(names.zip(of_it).map(|both| {
+            let mut hasher = DefaultHasher::new();
+            both.hash(&mut hasher);
+            hasher.finish()
+        }))
+    }
+
+    /// The parts are asked for once for all that is read together, and before any of it: what comes between the two is then read
+    /// once more the next time.
+    fn seen(&self) -> Result<Option<Arc<Seen>>, StoreError> {
+        let known = self.seen.borrow().clone();
+        let seen = match known.filter(|seen| seen.at.elapsed() < SEEN_FOR) {
+            Some(seen) => seen,
+            None => {
+                // Who fails here reads the rows, and is told there what is wrong.
+                let Ok(seen) = self.read_parts() else {
+                    return Ok(None);
+                };
+                let seen = Arc::new(seen);
+                self.seen.replace(Some(Arc::clone(&seen)));
+                seen
+            }
+        };
+        // Of the replica that the rows are read from: another one may lack parts.
+        for (shard, server) in &seen.origins {
+            self.came_from(*shard, server.clone())?;
+        }
+        Ok(Some(seen))
+    }
+
+    fn read_parts(&self) -> Result<Seen, StoreError> {
+        let mut seen = Seen {
+            at: Instant::now(),
+            origins: BTreeSet::new(),
+            tables: BTreeMap::new(),
+        };
+        let sql = SELECT_PARTS.replace("ORIGIN", ORIGIN);
+        for row in self.ask::<PartRow>(self.server.client().query(&sql))? {
+            let (first, last) = row.slots();
+            let parts = seen.tables.entry(row.table).or_default();
+            parts
+                .0
+                .insert((row.server.clone(), row.name), (row.rows, first, last));
+            seen.origins.insert((row.shard, row.server));
+        }
+        Ok(seen)
     }
 }
 
-const SELECT_PARTS: &str = "SELECT ORIGIN, concat(name, ' ', hash_of_all_files) AS name, rows, \
+/// Each table is a part of its own, by its id: so a table without rows is known, too, and one that was made anew is another one. That
+/// part is of all times.
+const SELECT_PARTS: &str = "SELECT ORIGIN, table, concat(name, ' ', hash_of_all_files) AS name, rows, \
      toUnixTimestamp(min_time) AS first_second, toUnixTimestamp(max_time) AS last_second FROM system.parts \
-     WHERE active AND database = currentDatabase() AND table = ?";
+     WHERE active AND database = currentDatabase() UNION ALL \
+     SELECT ORIGIN, name, toString(uuid), toUInt64(0), toUInt32(1), toUInt32(0) FROM system.tables \
+     WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree')";
 
 #[cfg(test)]
 mod tests {
@@ -208,6 +283,7 @@ mod tests {
             let row = PartRow {
                 shard: 0,
                 server: String::new(),
+                table: String::new(),
                 name: String::new(),
                 rows: 1,
                 first_second,

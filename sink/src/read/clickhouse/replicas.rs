@@ -6,7 +6,7 @@
 //! server it came from. If that changes between two queries, because a replica failed or came back, all queries are
 //! repeated.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::ClickHouseReader;
@@ -76,8 +76,11 @@ impl ClickHouseReader {
         &self,
         ask: impl Fn() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        // What was seen of one replica says nothing of the next one.
+        let is_again = Cell::new(false);
         self.replicas.ask_until_same(|| {
             self.marks.take();
+            self.seen.borrow_mut().take_if(|_| is_again.replace(true));
             ask()
         })
     }
@@ -90,8 +93,6 @@ impl ClickHouseReader {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
     use crate::url::StoreUrl;
 

@@ -19,7 +19,7 @@ use crate::read::groups::{SUMS, Spread, Sum};
 macro_rules! rows {
     ([$row:ident { $($before:ident: $type:ty),* }, $record:ident, $columns:ident]
      $($role:ident $(($fold:ident))? $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
-        #[derive(Row, Deserialize)]
+        #[derive(Clone, Row, Deserialize)]
         pub(super) struct $row {
             $(pub(super) $before: $type,)*
             $($name: <table::$form as SelectColumn>::Value,)*

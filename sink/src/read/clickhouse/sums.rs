@@ -103,7 +103,8 @@ impl ClickHouseReader {
             charged.rows(&tally, extent)?;
             add(tally);
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@
 //! tallies may be newer than the watermarks but never older.
 
 use clickhouse::Row;
+use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{OpenTally, UnderWay, Watermark};
@@ -18,6 +19,9 @@ use crate::read::Selection;
 use crate::read::in_force::RunTimes;
 use crate::read::others::{self, OtherRun, Starts};
 use crate::read::runs::RunWatermarks;
+
+/// The table of most questions here.
+const WATERMARKED: &[RecordType] = &[RecordType::Watermark];
 
 impl ClickHouseReader {
     /// The latest watermarks of the runs of one identity. To be read before the tallies.
@@ -35,16 +39,17 @@ impl ClickHouseReader {
             .bind(&identity.candidate_version)
             .bind(&identity.rules_hash);
         let mut watermarks = Vec::new();
-        for mut row in self.ask::<WatermarkRow>(question)? {
+        for row in self.kept::<WatermarkRow>(WATERMARKED, question)?.iter() {
+            let mut row = row.clone();
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             let watermark = row.into_watermark(identity)?;
             watermarks.push((watermark, false));
         }
         let starts = self.server.client().query(SELECT_STARTS);
         let starts: Starts = self
-            .ask::<StartRow>(starts.bind(&identity.migration))?
-            .into_iter()
-            .map(|row| (row.instance, Timestamp::from_micros(row.started)))
+            .kept::<StartRow>(WATERMARKED, starts.bind(&identity.migration))?
+            .iter()
+            .map(|row| (row.instance.clone(), Timestamp::from_micros(row.started)))
             .collect();
         if let Some(since) = selection.since {
             watermarks.retain(|(watermark, _)| !starts.is_over(watermark, since));
@@ -67,7 +72,11 @@ impl ClickHouseReader {
             .query(&format!("SELECT {ORIGIN}, {TIMES}"))
             .bind(migration);
         let mut runs = Vec::new();
-        for row in self.ask::<TimesRow>(question)? {
+        for row in self
+            .kept::<TimesRow>(WATERMARKED, question)?
+            .iter()
+            .cloned()
+        {
             self.came_from(row.shard, row.server)?;
             runs.push(RunTimes {
                 identity: Identity {
@@ -104,7 +113,11 @@ impl ClickHouseReader {
             .bind(&identity.candidate_version)
             .bind(&identity.rules_hash);
         let mut runs = Vec::new();
-        for row in self.ask::<OtherRow>(question)? {
+        for row in self
+            .kept::<OtherRow>(WATERMARKED, question)?
+            .iter()
+            .cloned()
+        {
             self.came_from(row.shard, row.server)?;
             let written = Timestamp::from_micros(row.written);
             runs.push(OtherRun {
@@ -135,14 +148,14 @@ impl ClickHouseReader {
                 .bind(&run.identity.rules_hash)
                 .bind(since.as_micros())
                 .bind(run.id.to_string());
-            let found = self.ask::<ReceivedRow>(question)?;
+            let found = self.kept::<ReceivedRow>(&[RecordType::Tally], question)?;
             Ok::<_, StoreError>(found.iter().any(|row| row.tallies > 0))
         })?;
         Ok(runs)
     }
 }
 
-#[derive(Row, Serialize, Deserialize)]
+#[derive(Clone, Row, Serialize, Deserialize)]
 struct WatermarkRow {
     shard: u32,
     server: String,
@@ -198,7 +211,7 @@ fn json<T: DeserializeOwned>(column: &'static str, text: &str) -> Result<T, Stor
     serde_json::from_str(text).map_err(|_| StoreError::value("watermarks", column, text))
 }
 
-#[derive(Row, Serialize, Deserialize)]
+#[derive(Clone, Row, Serialize, Deserialize)]
 struct OtherRow {
     shard: u32,
     server: String,
@@ -214,7 +227,7 @@ struct OtherRow {
     counted: bool,
 }
 
-#[derive(Row, Serialize, Deserialize)]
+#[derive(Clone, Row, Serialize, Deserialize)]
 struct TimesRow {
     shard: u32,
     server: String,
@@ -226,12 +239,12 @@ struct TimesRow {
     written: i64,
 }
 
-#[derive(Row, Serialize, Deserialize)]
+#[derive(Clone, Row, Serialize, Deserialize)]
 struct ReceivedRow {
     tallies: u64,
 }
 
-#[derive(Row, Serialize, Deserialize)]
+#[derive(Clone, Row, Serialize, Deserialize)]
 struct StartRow {
     instance: String,
     started: i64,

@@ -55,10 +55,11 @@ pub(in crate::read) struct Asked {
 impl Asked {
     /// Of which intervals the first and the last must be known: from the first time on, and before the second.
     pub(in crate::read) fn limits(self, now: Timestamp) -> (i64, i64) {
-        let until = self.until.map_or_else(
-            || now.as_micros().saturating_add(AHEAD),
-            Timestamp::as_micros,
-        );
+        // With a minute, as counts do: so who asks again within it asks the same.
+        let ahead = |now: Timestamp| now.as_micros().saturating_add(AHEAD).div_euclid(MINUTE) + 1;
+        let until = self
+            .until
+            .map_or_else(|| ahead(now).saturating_mul(MINUTE), Timestamp::as_micros);
         (self.since.map_or(i64::MIN, Timestamp::as_micros), until)
     }
 
