@@ -16,6 +16,7 @@ mod waiting;
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -163,8 +164,12 @@ impl Stub {
         } = self;
         let mut tasks = tokio::task::JoinSet::new();
         let listeners = listeners.map(|(side, listener)| (side, Arc::new(listener)));
+        let mut waiting = Vec::new();
         for (side, listener) in &listeners {
             let places = Arc::new(Semaphore::new(places));
+            let has_waiting = Arc::new(AtomicBool::new(false));
+            waiting.push((Arc::clone(listener), Arc::clone(&has_waiting)));
+            let places = (places, has_waiting);
             tasks.spawn(Arc::clone(&desk).serve(*side, Arc::clone(listener), places));
         }
         let over = async {
@@ -180,6 +185,8 @@ impl Stub {
         }
         let elapsed = begun.elapsed();
         desk.book().close();
+        // Whoever comes from here on has no calls that count. Who came before and found no place may have.
+        waiting.retain(|(_, has_waiting)| has_waiting.load(Ordering::Relaxed));
         let had_its_time = tokio::select! {
             biased;
             () = expiring(&desk, Book::is_settled) => true,
@@ -188,7 +195,7 @@ impl Stub {
         };
         // Whatever is still under way is cut, and counted: a peer that hangs must not hold the end.
         tasks.shutdown().await;
-        for (_, listener) in &listeners {
+        for (listener, _) in &waiting {
             desk.count_unserved(listener).await;
         }
         desk.book().finish(had_its_time).document(elapsed)

@@ -5,7 +5,9 @@
 //! what still waits for a place in the end ([`super::begun`]).
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -98,6 +100,13 @@ enum Lost {
     TooSlow,
 }
 
+/// A connection that waits already; `None` if there is none.
+async fn at_once(listener: &TcpListener) -> Option<std::io::Result<(TcpStream, SocketAddr)>> {
+    // A task may do only so much at a time, and would be told to wait though more are there.
+    let accept = tokio::task::unconstrained(listener.accept());
+    tokio::time::timeout(Duration::ZERO, accept).await.ok()
+}
+
 impl Desk {
     /// The book; nothing waits while it is held.
     pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
@@ -105,19 +114,34 @@ impl Desk {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes calls until it is dropped.
+    /// Takes calls until it is dropped. `has_waiting` says whether connections may wait that came when there was no place: until it
+    /// is seen that none does.
     pub(crate) async fn serve(
         self: Arc<Self>,
         side: Side,
         listener: Arc<TcpListener>,
-        places: Arc<Semaphore>,
+        (places, has_waiting): (Arc<Semaphore>, Arc<AtomicBool>),
     ) {
         let mut connections = JoinSet::new();
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-                return;
+            let place = match Arc::clone(&places).try_acquire_owned() {
+                Ok(place) => place,
+                Err(_) => {
+                    has_waiting.store(true, Ordering::Relaxed);
+                    let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                        return;
+                    };
+                    place
+                }
             };
-            match listener.accept().await {
+            let accepted = match at_once(&listener).await {
+                Some(accepted) => accepted,
+                None => {
+                    has_waiting.store(false, Ordering::Relaxed);
+                    listener.accept().await
+                }
+            };
+            match accepted {
                 Ok((stream, _)) => {
                     connections.spawn(Arc::clone(&self).connection(side, stream, place));
                 }
@@ -130,13 +154,11 @@ impl Desk {
         }
     }
 
-    /// Counts the connections that found no place until the end: each may have had calls.
+    /// Counts the connections that found no place until the end, and one at least: each may have had calls.
     pub(crate) async fn count_unserved(&self, listener: &TcpListener) {
-        for _ in 0..MOST_UNSERVED {
-            // What waits is there at once.
-            // A task may do only so much at a time, and would be told to wait though more are there.
-            let accept = tokio::task::unconstrained(listener.accept());
-            let Ok(Ok(_)) = tokio::time::timeout(Duration::ZERO, accept).await else {
+        self.book().judge.lose("no_place");
+        for _ in 1..MOST_UNSERVED {
+            let Some(Ok(_)) = at_once(listener).await else {
                 return;
             };
             self.book().judge.lose("no_place");

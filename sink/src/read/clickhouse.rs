@@ -25,7 +25,7 @@ mod stored;
 mod sums;
 mod watermarks;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use clickhouse::Row;
@@ -75,6 +75,8 @@ pub(super) struct ClickHouseReader {
     kept: Option<Arc<KeptRows>>,
     /// What the tables consist of.
     seen: RefCell<Option<Arc<Seen>>>,
+    /// Whether anything was asked since then.
+    asked: Cell<bool>,
     /// Read once for all that is read together.
     marks: RefCell<Option<(Identity, Marks)>>,
 }
@@ -92,6 +94,7 @@ impl ClickHouseReader {
             kept: remembered.as_ref().map(Remembered::kind),
             remembered,
             seen: RefCell::default(),
+            asked: Cell::default(),
             marks: RefCell::default(),
         };
         reader.of_one_replica(|| reader.check())?;
@@ -120,6 +123,7 @@ impl ClickHouseReader {
     where
         T: clickhouse::RowOwned + clickhouse::RowRead,
     {
+        self.asked.set(true);
         let mut refused = Ok(());
         let rows = async {
             let mut rows = question.fetch::<T>()?;

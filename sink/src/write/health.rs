@@ -140,6 +140,7 @@ pub(super) struct Metrics {
     pub(super) store_failing: Gauge,
     pub(super) store_losses: Counter,
     pub(super) spool_bytes: Gauge,
+    pub(super) spool_disk_bytes: Gauge,
     pub(super) spool_records: Gauge,
     pub(super) spool_damaged: Counter,
     pub(super) acknowledged: Counter,
@@ -159,6 +160,7 @@ impl Default for Metrics {
             store_failing: Gauge::default(),
             store_losses: Counter::default(),
             spool_bytes: Gauge::default(),
+            spool_disk_bytes: Gauge::default(),
             spool_records: Gauge::default(),
             spool_damaged: Counter::default(),
             acknowledged: Counter::default(),
@@ -218,6 +220,11 @@ impl Metrics {
             "parity_sink_spool_bytes",
             "About the bytes of the records that wait on disk for a Kafka broker",
             self.spool_bytes.clone(),
+        );
+        registry.register(
+            "parity_sink_spool_disk_bytes",
+            "Bytes that the spool takes on disk, with those of files of which a part has arrived",
+            self.spool_disk_bytes.clone(),
         );
         registry.register(
             "parity_sink_spool_records",

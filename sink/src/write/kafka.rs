@@ -317,6 +317,7 @@ impl KafkaWriter {
         let metrics = &self.inputs.status.metrics;
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         metrics.spool_bytes.set(signed(self.spool.waiting_bytes()));
+        metrics.spool_disk_bytes.set(signed(self.spool.bytes()));
         metrics.spool_records.set(signed(self.spool.waiting()));
         let damaged = self.spool.damaged();
         let told = metrics.spool_damaged.get();

@@ -80,7 +80,7 @@ pub(crate) fn minute(minute: i64) -> Vec<Record> {
 }
 
 /// The watermarks of both runs of these minutes, which say all that is counted of them.
-fn watermarks(minutes: impl Iterator<Item = i64>, now: i64) -> Vec<Record> {
+pub(crate) fn watermarks(minutes: impl Iterator<Item = i64>, now: i64) -> Vec<Record> {
     let mut runs: BTreeMap<Uuid, Watermark> = BTreeMap::new();
     let of = |runs: &mut BTreeMap<Uuid, Watermark>, run: Uuid, count: &dyn Fn(&mut Watermark)| {
         count(runs.entry(run).or_insert_with(|| Watermark {

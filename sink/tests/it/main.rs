@@ -19,6 +19,7 @@ mod mark;
 mod older;
 mod opening;
 mod recent;
+mod relayed;
 mod remembered;
 mod report;
 mod retention;

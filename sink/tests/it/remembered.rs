@@ -106,6 +106,16 @@ fn same(store: &StoreConfig, remembering: &StoreConfig, since: &[i64], what: &st
     assert_eq!(lists(&remembered), lists(&read), "{what}");
 }
 
+fn sql_columns(store: &Store, table: &str) -> Vec<String> {
+    let sql = store.sql();
+    let mut names = sql
+        .prepare("SELECT name FROM pragma_table_info(?1)")
+        .expect("a query of the test's own");
+    let names = names.query_map([table], |row| row.get(0));
+    let names = names.expect("it is asked").collect::<Result<_, _>>();
+    names.expect("names")
+}
+
 #[test]
 fn what_is_remembered_is_what_the_store_has() {
     let store = Store::new();
@@ -139,6 +149,28 @@ fn what_is_remembered_is_what_the_store_has() {
         "UPDATE tallies SET interval_start = interval_start + 1200000000 WHERE route = 'GET /a' AND rowid % 9 = 0",
     );
     same("rows of another time");
+    // Case 1: SQLite runs no trigger for the row that is replaced.
+    for (table, columns) in [
+        ("tallies", "interval_start"),
+        ("group_tallies", "interval_start"),
+        ("set_tallies", "interval_start"),
+        ("tallies", "candidate_version"),
+    ] {
+        let names = sql_columns(&store, table);
+        let moved = match columns {
+            "candidate_version" => "'of another'",
+            _ => "interval_start + 1200000000",
+        };
+        let values = names
+            .iter()
+            .map(|name| if name == columns { moved } else { name });
+        let values: Vec<&str> = values.collect();
+        sql(&format!(
+            "INSERT OR REPLACE INTO {table} SELECT {} FROM {table} WHERE route = 'GET /b/{{id}}' AND interval_start / 60000000 % 7 = 3",
+            values.join(", ")
+        ));
+        same("rows that were replaced");
+    }
     let old = (now - 60) * MINUTE;
     for table in ["group_tallies", "set_tallies", "tallies"] {
         sql(&format!("DELETE FROM {table} WHERE interval_start < {old}"));
@@ -258,6 +290,31 @@ fn what_is_remembered_of_clickhouse_is_what_it_has() {
          SETTINGS mutations_sync = 2",
     );
     same("outcomes that a person changed");
+    // Case 2: columns that are no counts.
+    for (table, set) in [
+        ("tallies", "legacy_answers = map('5xx', received)"),
+        (
+            "tallies",
+            "candidate_head_latency = mapApply((bucket, count) -> (toUInt16(bucket + 300), count), candidate_head_latency)",
+        ),
+        ("tallies", "rule_hits = map('other', toUInt64(3))"),
+        ("group_tallies", "pattern = '/other'"),
+        (
+            "group_tallies",
+            "first_seen = first_seen - toIntervalSecond(7)",
+        ),
+        (
+            "set_tallies",
+            "fingerprints = ['0000000000000001', '0000000000000002']",
+        ),
+    ] {
+        for _once_more in 0..2 {
+            database.sql(&format!(
+                "ALTER TABLE {table} UPDATE {set} WHERE route = 'GET /a' SETTINGS mutations_sync = 2"
+            ));
+            same(set);
+        }
+    }
     // Case 1: parts of the same names, rows and times, as after a server that was started again on emptied tables.
     let minutes = now - 20..now - 10;
     let refill = |more: u64| {

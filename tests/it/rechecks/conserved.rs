@@ -96,9 +96,10 @@ pub(crate) fn traffic(address: SocketAddr, stop: &AtomicBool, sent: &AtomicU64) 
     let mut number = 0_u32;
     while !stop.load(Ordering::Relaxed) {
         number += 1;
-        // The last connections of a drain wait unaccepted when nobody listens any more, and are reset.
         let path = format!("/items/{number}");
-        if connection.try_send("GET", &path, &[], b"").is_err() {
+        if let Err(error) = connection.try_send("GET", &path, &[], b"") {
+            // The last connections of a drain wait unaccepted when nobody listens any more, and are reset.
+            assert!(TcpStream::connect(address).is_err(), "cut off: {error}");
             return;
         }
         let Some(answer) = connection.answer("GET") else {

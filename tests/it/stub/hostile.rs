@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parity_schemas::stub::StubOutcome;
 
@@ -127,6 +128,42 @@ fn who_waits_for_a_place_until_the_end_is_counted() {
     );
     assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
     drop(held);
+}
+
+/// Whether one call on a connection of its own was answered.
+fn call(address: SocketAddr) -> bool {
+    let ask = || {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(b"GET /users/1 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok::<_, std::io::Error>(answer.contains("one"))
+    };
+    ask().unwrap_or(false)
+}
+
+/// Case 1: whoever connected behind the end was taken for one that had found no place before it.
+#[test]
+fn calls_that_go_on_behind_the_end_are_no_calls_without_a_place() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    let (legacy, candidate) = (stub.legacy, stub.candidate);
+    let calls = AtomicU64::new(0);
+    let (ended, document) = std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while call(legacy) && call(candidate) {
+                    calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        wait_for("calls", || {
+            (calls.load(Ordering::Relaxed) > 500).then_some(())
+        });
+        stub.stop()
+    });
+    assert_eq!(document.limits.get("no_place"), None, "{}", ended.stdout);
+    assert_eq!(document.outcome, StubOutcome::Pass, "{}", ended.stdout);
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl ClickHouseReader {
         // Sets and groups before tallies, as for a report: so no more is excused than was counted.
         let sets = self.sets(&asking)?;
         let groups = self.groups(&asking)?;
+        self.look_again();
         let mut sums = HistorySums::new(grid, filter);
         self.counts(&asking, &mut sums)?;
         if sums.has_room_for_latencies() {

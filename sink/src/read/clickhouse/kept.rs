@@ -19,8 +19,9 @@ use super::ClickHouseReader;
 use crate::clickhouse::schema;
 use crate::error::StoreError;
 
-/// What is kept in all, as it came from the server: the answers of some hundred pages.
-const MAX_BYTES: usize = 32 << 20;
+/// What is kept in all, as it came from the server: the answers of some hundred pages. As rows in memory it is about three times as much,
+/// because a short text and a count of a map have a place of their own there.
+const MAX_BYTES: usize = 16 << 20;
 /// A larger answer is an export, or all of something: it is asked once.
 const MAX_ANSWER_BYTES: usize = 2 << 20;
 /// Most answers, however small they are.

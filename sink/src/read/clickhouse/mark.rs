@@ -14,6 +14,7 @@ struct MarkRow {
     mismatches: u64,
     groups: u64,
     decisions: u64,
+    changes: u64,
 }
 
 impl ClickHouseReader {
@@ -27,6 +28,7 @@ impl ClickHouseReader {
                 row.mismatches,
                 row.groups,
                 row.decisions,
+                row.changes,
             ]
         });
         Ok(Mark::of(numbers.collect::<Vec<_>>()))
@@ -38,4 +40,5 @@ const SELECT_MARK: &str = "SELECT count() AS runs, groupBitXor(cityHash64(toStri
      w.in_groups, w.in_sets, w.ended, w.open, toString(w.terms))) AS counted, \
      assumeNotNull((SELECT count() FROM mismatches)) AS mismatches, \
      assumeNotNull((SELECT count() FROM group_tallies)) AS groups, \
-     assumeNotNull((SELECT count() FROM decisions)) AS decisions FROM watermarks AS w FINAL";
+     assumeNotNull((SELECT count() FROM decisions)) AS decisions, \
+     assumeNotNull((SELECT count() FROM audit)) AS changes FROM watermarks AS w FINAL";

@@ -178,8 +178,16 @@ impl ClickHouseReader {
         }))
     }
 
-    /// The parts are asked for once for all that is read together, and before any of it: what comes between the two is then read
-    /// once more the next time.
+    /// What is read from here on is not older than what was read before. Where all of that was kept, it is as old as what was seen
+    /// of the parts; what was asked for is newer, and so the parts are looked at again.
+    pub(super) fn look_again(&self) {
+        if self.asked.take() {
+            self.seen.take();
+            self.marks.take();
+        }
+    }
+
+    /// The parts are asked for before the rows: what comes between the two is then read once more the next time.
     fn seen(&self) -> Result<Option<Arc<Seen>>, StoreError> {
         let known = self.seen.borrow().clone();
         let seen = match known.filter(|seen| seen.at.elapsed() < SEEN_FOR) {
@@ -190,6 +198,7 @@ impl ClickHouseReader {
                     return Ok(None);
                 };
                 let seen = Arc::new(seen);
+                self.asked.set(false);
                 self.seen.replace(Some(Arc::clone(&seen)));
                 seen
             }

@@ -51,6 +51,8 @@ impl ClickHouseReader {
             .iter()
             .map(|row| (row.instance.clone(), Timestamp::from_micros(row.started)))
             .collect();
+        // The tallies are read after this, also those that are kept.
+        self.look_again();
         if let Some(since) = selection.since {
             watermarks.retain(|(watermark, _)| !starts.is_over(watermark, since));
         }
