@@ -100,6 +100,13 @@ await() {
 
 has() { [[ " ${WITHOUT:-} " != *" $1 "* ]] && command -v "$1" >/dev/null; }
 
+# The service before the rewrite and its page of metrics, which Go builds from one folder only.
+build_legacy() {
+    mkdir "$work/go"
+    cp "$here/legacy.go" "$root/examples/common/page.go" "$work/go"
+    (cd "$work/go" && GOFLAGS='' GO111MODULE=off GOTOOLCHAIN=local go build -o "$work/legacy" legacy.go page.go)
+}
+
 # Starts the service before the rewrite: in its own language where the toolchain is there, else its stand-in.
 start_legacy() {
     local toolchain=$1
@@ -108,7 +115,7 @@ start_legacy() {
         say "$toolchain is not here: a stand-in in Rust answers as the legacy"
         start legacy "$sample" legacy "$legacy"
     elif [ "$toolchain" = go ]; then
-        (cd "$work" && GOFLAGS='' GO111MODULE=off GOTOOLCHAIN=local go build -o "$work/legacy" "$here/legacy.go")
+        build_legacy
         start legacy "$work/legacy" "$legacy"
     else
         start legacy "$toolchain" "$here/legacy.js" "$legacy"
