@@ -46,6 +46,10 @@ def size(value):
     return f"{short(value)} B"
 
 
+def count(value):
+    return f"{value:,.0f}"
+
+
 def share(value):
     return f"{short(value * 100)} %"
 
@@ -71,15 +75,19 @@ def table(head, rows):
     print()
 
 
-def head(command, window, repeats):
+def head(command, *runs):
     cpu = [line.partition(":")[2].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
     memory = int(next(line for line in open("/proc/meminfo") if line.startswith("MemTotal")).split()[1])
     now = datetime.datetime.now(datetime.timezone.utc)
-    print(f"Measured on {now:%Y-%m-%d, %H:%M} UTC by `{command}`: {len(os.sched_getaffinity(0))} cores ({cpu[0] if cpu else 'unknown'}),")
-    print(f"{memory / (1 << 20):.0f} GiB, Linux {os.uname().release.split('-')[0]}, {version('go', 'version').split()[2].replace('go', 'Go ')},")
-    print(f"Node {version('node', '--version').lstrip('v')}, {version('rustc', '--version').split(' (')[0].replace('rustc', 'Rust')}. "
-          f"Of each rate {repeats} × {window} s on each service,")
-    print("in turn: medians, and between what the runs were.\n")
+    title = "Four rewrites, measured" if runs else "A mirror under a steady load"
+    print(f"# {title}\n\nHow this is measured, and how to read it: [rewrites.md](rewrites.md).\n")
+    print(f"Measured on {now:%Y-%m-%d, %H:%M} UTC by `{command}`: {len(os.sched_getaffinity(0))} cores ({cpu[0] if cpu else 'unknown'}), "
+          f"{memory / (1 << 20):.0f} GiB, Linux {os.uname().release.split('-')[0]}, {version('go', 'version').split()[2].replace('go', 'Go ')}, "
+          f"Node {version('node', '--version').lstrip('v')}, {version('rustc', '--version').split(' (')[0].replace('rustc', 'Rust')}.")
+    if runs:
+        window, repeats = runs
+        print(f"Of each rate {repeats} × {window} s on each service, in turn: medians, and between what the runs were.")
+    print()
 
 
 def average():
@@ -226,14 +234,14 @@ def of_run(name, document):
     if name.startswith("parity"):
         runs = [run for side in ("legacy", "candidate") for step in result[side]["steps"] for run in step["runs"]]
         answered = sum(sum(run["statuses"].values()) for run in runs)
-        errors = sum(count for run in runs for status, count in run["statuses"].items() if status != "2xx") + sum(sum(run["failures"].values()) for run in runs)
+        errors = sum(number for run in runs for status, number in run["statuses"].items() if status != "2xx") + sum(sum(run["failures"].values()) for run in runs)
         rate = statistics.mean(run["values"]["rate"]["value"] for run in runs)
         p50, p99 = (statistics.mean(run["latency"][each] for run in runs) for each in ("p50", "p99"))
     elif name.startswith("oha"):
         answered = sum(result["statusCodeDistribution"].values())
         ended = {"aborted due to deadline"}
         errors = answered - result["statusCodeDistribution"].get("200", 0)
-        errors += sum(count for why, count in result["errorDistribution"].items() if why not in ended)
+        errors += sum(number for why, number in result["errorDistribution"].items() if why not in ended)
         rate = answered / result["summary"]["total"]
         p50, p99 = (result["latencyPercentiles"][each] for each in ("p50", "p99"))
     else:
@@ -245,11 +253,13 @@ def of_run(name, document):
 def generators():
     print(f"## The load generator beside oha and wrk\n\n{published.GENERATORS} {average()}\n")
     rows = []
-    for load, title in ("fixed", f"open, {published.FIXED:,}/s"), ("most", "as fast as it is answered"):
+    rates = read("rates")
+    loads = [("low", f"open, {rates['low']:,}/s"), ("high", f"open, {rates['high']:,}/s"), ("closed", "closed, 64 connections")]
+    for load, title in loads:
         for program in "parity", "oha", "wrk":
             runs = [of_run(program, json.loads(path.read_text())) for path in sorted(WORK.glob(f"generator-{program}-{load}-*.json"))]
             if not runs:
-                why = "has no fixed rate" if program == "wrk" else "not on the path: `cargo install oha`"
+                why = "–" if program == "oha" else "has no closed load" if load == "closed" else "has no open load"
                 rows.append([title, program, why, "–", "–", "–", "–"])
                 continue
             of = {key: middle([run[key] for run in runs]) for key in runs[0]}
@@ -261,10 +271,10 @@ def generators():
 def soak():
     document, report = read("soak-mirror"), json.loads((WORK / "report.json").read_text())
     candidate = document["candidate"]
-    outcome = {"pass": "nothing of it grows", "fail": "it failed"}.get(document["outcome"], "undecided")
+    outcome = {"pass": "nothing of it grows by more than is allowed", "fail": "it failed"}.get(document["outcome"], "it cannot be told")
     print(f"## Does the mirror grow?\n\n{published.MIRROR} {average()}\n")
     rows = []
-    for what, title, spelled in ("rss", "memory (RSS)", size), ("descriptors", "open files", short), ("threads", "threads", short):
+    for what, title, spelled in ("rss", "memory (RSS)", size), ("descriptors", "open files", count), ("threads", "threads", count):
         found = next((each for each in candidate["trends"] if each["of"] == what), None)
         if found:
             slope = found["per_request"]
@@ -279,7 +289,7 @@ def soak():
         print(f"- {text[0].upper()}{text[1:]}.")
     print(f"- Through the mirror: {load['due']:,} requests after the warm-up, p50 {seconds(load['latency']['p50'])}, p99 {seconds(load['latency']['p99'])}; "
           f"to the legacy alone p50 {seconds(document['legacy']['load']['latency']['p50'])}, p99 {seconds(document['legacy']['load']['latency']['p99'])}.")
-    left_out = ", ".join(f"{count:,} {why}" for why, count in report["not_compared"].items() if count) or "none"
+    left_out = ", ".join(f"{lost:,} {why}" for why, lost in report["not_compared"].items() if lost) or "none"
     print(f"- Its record: {report['received']:,} received, {report['match']:,} equal, {report['mismatch']:,} different, not compared: {left_out}; "
           f"{size(int((WORK / 'store').read_text()))} of SQLite.")
     print(f"- Answers compared by the soak itself: {answers['equal'] + answers['differing']:,}, {answers['differing']:,} differ.\n")
