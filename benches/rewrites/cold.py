@@ -4,6 +4,7 @@ Usage: cold.py CORE REQUESTS ADDRESS PROGRAM [ARGUMENT...] -- ADDRESS PROGRAM [A
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -37,6 +38,8 @@ def first_answer(command, address, request, core):
 
 
 def main():
+    # What was started ends with this program, also by a signal.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     core, requests, *rest = sys.argv[1:]
     with open(requests) as lines:
         asked = json.loads(next(lines))

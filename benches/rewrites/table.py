@@ -210,10 +210,19 @@ def events_more():
 
 
 def echo_more():
-    cold = read("cold")
+    cold, own = read("cold"), read("pages")
+    said = {each["measure"]: each for each in own["measures"]} if own else {}
     found = {side: {"value": statistics.median(took), "low": min(took), "high": max(took)} for side, took in cold.items()}
     sizes = {side: {"value": (WORK / f"size-{side}").stat().st_size} for side in found}
+    pages = []
+    for measure, title, spelled in MEASURES:
+        one = said.get(measure, {})
+        if measure in ("p99", "cpu_per_request", "rss") and one.get("legacy"):
+            before, after = one["legacy"], one.get("candidate")
+            pages.append([f"{title} by their own pages, {said['rate']['legacy']['value']:,.0f}/s", "scraped by Prometheus", spread(before, spelled),
+                          spread(after, spelled), change(before, after)])
     return [
+        *pages,
         ["cold start to the first answer, 10 times", "45 against 142 ms", *(spread(found[side], seconds) for side in ("legacy", "candidate")),
          change(found["legacy"], found["candidate"])],
         ["program without symbols", "6.8 against 2.1 MB", *(size(sizes[side]["value"]) for side in ("legacy", "candidate")),
