@@ -92,7 +92,10 @@ where
                     response
                 }
             });
-            blocking(async { tokio::try_join!(served, more).map(|_| ()) })
+            blocking(async {
+                let ((), ()) = tokio::try_join!(served, more)?;
+                Ok(())
+            })
         }
         ["clients", address, numbers @ ..]
             if (1..=2).contains(&numbers.len())
