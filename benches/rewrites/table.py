@@ -183,7 +183,7 @@ def saving(cost, measures, reported):
         reported["saving"],
         f"{short(cost['legacy']['vcpus'])} vCPU",
         f"{short(cost['candidate']['vcpus'])} vCPU",
-        f"{short(cost['saving'])} dollars a year; {short(abs(fewer))} vCPU {'fewer' if fewer >= 0 else 'more'} at {published.PAYMENTS_RATE:,}/s by CPU per request",
+        f"{short(cost['saving'])} dollars a year at this rate; {short(abs(fewer))} vCPU {'fewer' if fewer >= 0 else 'more'} at {published.PAYMENTS_RATE:,}/s by CPU per request",
     ]
 
 
