@@ -63,7 +63,8 @@ GENERATORS = (
     "All ask the candidate of echo, with one body of 1 KB. The service has one core, the generator the others. CPU is that of the generator's process "
     "from its start to its end, divided by the answers. Closed: 64 connections, each of which waits for its answer; parity has no such mode. Open: "
     "requests are due at a rate, and latencies count from then (`oha -q RATE --latency-correction`; wrk has no such mode). The higher rate is nine "
-    "tenths of what wrk got answered in its first round."
+    "tenths of what wrk got answered in its first round. Errors of parity are mostly requests that were due and found no place, because too many were "
+    "unanswered; closed generators never see those."
 )
 
 MIRROR = (

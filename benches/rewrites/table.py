@@ -217,7 +217,7 @@ def echo_more():
     pages = []
     for measure, title, spelled in MEASURES:
         one = said.get(measure, {})
-        if measure in ("p99", "cpu_per_request", "rss") and one.get("legacy"):
+        if measure in ("p99", "cpu_per_request") and one.get("legacy"):
             before, after = one["legacy"], one.get("candidate")
             pages.append([f"{title} by their own pages, {said['rate']['legacy']['value']:,.0f}/s", "scraped by Prometheus", spread(before, spelled),
                           spread(after, spelled), change(before, after)])
