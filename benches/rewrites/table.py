@@ -280,7 +280,7 @@ def generators():
 def soak():
     document, report = read("soak-mirror"), json.loads((WORK / "report.json").read_text())
     candidate = document["candidate"]
-    outcome = {"pass": "nothing of it grows by more than is allowed", "fail": "it failed"}.get(document["outcome"], "it cannot be told")
+    outcome = {"pass": "nothing of it grows by more than is allowed", "fail": "for what follows"}.get(document["outcome"], "it cannot be told")
     print(f"## Does the mirror grow?\n\n{published.MIRROR} {average()}\n")
     rows = []
     for what, title, spelled in ("rss", "memory (RSS)", size), ("descriptors", "open files", count), ("threads", "threads", count):
@@ -301,6 +301,8 @@ def soak():
     left_out = ", ".join(f"{lost:,} {why}" for why, lost in report["not_compared"].items() if lost) or "none"
     print(f"- Its record: {report['received']:,} received, {report['match']:,} equal, {report['mismatch']:,} different, not compared: {left_out}; "
           f"{size(int((WORK / 'store').read_text()))} of SQLite.")
+    for group in report["groups"]:
+        print(f"- Different there: {group['count']:,} × {group['route']}, {group['part']} `{group['pattern']}`.")
     print(f"- Answers compared by the soak itself: {answers['equal'] + answers['differing']:,}, {answers['differing']:,} differ.\n")
 
 
