@@ -286,11 +286,11 @@ def soak():
     for what, title, spelled in ("rss", "memory (RSS)", size), ("descriptors", "open files", count), ("threads", "threads", count):
         found = next((each for each in candidate["trends"] if each["of"] == what), None)
         if found:
-            slope = found["per_request"]
-            rows.append([title, spelled(found["first"]), spelled(found["last"]),
-                         found["verdict"].replace("below_limit", "growing, below the limit"),
-                         spread(slope, size if what == "rss" else lambda value: f"{value:.2g}") if slope else "–",
-                         spelled(found["per_hour"]["value"]) if found["per_hour"] else "–"])
+            slope, hour = found["per_request"], found["per_hour"]
+            first, last = (spelled(found[each]) if found[each] is not None else "–" for each in ("first", "last"))
+            verdict = found["verdict"].replace("below_limit", "growing, below the limit") + (f": {found['why']}" if found["why"] else "")
+            rows.append([title, first, last, verdict, spread(slope, size if what == "rss" else lambda value: f"{value:.2g}") if slope else "–",
+                         spelled(hour["value"]) if hour else "–"])
     table(["the mirror's", "at first", "at last", "verdict", "slope a request", "slope an hour"], rows)
     answers, load = document["answers"], candidate["load"]
     print(f"- Outcome of `parity soak`: {document['outcome']}, {outcome}; {document['rate']:,.0f}/s for {document['seconds'] / 60:.1f} minutes.")
