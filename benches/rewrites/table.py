@@ -155,7 +155,10 @@ def example(name):
 
 def change_of_rates(legacy, candidate):
     before, after = legacy["sustained"], candidate["sustained"]
-    return f"{(after / before - 1) * 100:+.0f} %" if before and after else "–"
+    # Of a legacy that could do more nobody knows by how much the candidate is above it.
+    if not before or not after or legacy["broken"] is None:
+        return "–"
+    return f"{'at least ' if candidate['broken'] is None else ''}{(after / before - 1) * 100:+.0f} %"
 
 
 def notes(document):
