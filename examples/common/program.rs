@@ -1,7 +1,8 @@
 //! A rewrite of `examples` as a program: the rewrite itself, a stand-in for the service before it, and the clients of both.
 //!
-//! Both services have a page of metrics at `/metrics`. The stand-in prints what the original prints, for machines without the original's toolchain. `BUG` in the environment names a
-//! planted bug of the rewrite.
+//! Both services have a page of metrics at `/metrics`. The stand-in prints what the original prints, for machines without the
+//! original's toolchain. `BUG` in the environment names a planted bug of the rewrite; `METRICS`, as HOST:PORT, is one more address of
+//! the page, for a service that has only a socket.
 
 #[path = "exporter.rs"]
 mod exporter;
@@ -77,19 +78,24 @@ where
                 bug: std::env::var("BUG").unwrap_or_default().into(),
             };
             let exporter = Arc::new(Exporter::new());
-            blocking(serving(address, move |request: Request<Incoming>| {
+            let more = paging(Arc::clone(&exporter));
+            let served = serving(address, move |request: Request<Incoming>| {
                 let (version, answer) = (version.clone(), answer.clone());
                 let exporter = Arc::clone(&exporter);
                 async move {
                     if request.uri().path() == "/metrics" {
-                        return self::answer(StatusCode::OK, "text/plain", exporter.page());
+                        return page(&exporter);
                     }
                     let begun = Instant::now();
                     let response = answer(version, request).await;
                     exporter.answered(response.status(), begun.elapsed());
                     response
                 }
-            }))
+            });
+            blocking(async {
+                let ((), ()) = tokio::try_join!(served, more)?;
+                Ok(())
+            })
         }
         ["clients", address, numbers @ ..]
             if (1..=2).contains(&numbers.len())
@@ -118,6 +124,19 @@ where
             ExitCode::from(2)
         }
     }
+}
+
+fn page(exporter: &Exporter) -> Response<Full<Bytes>> {
+    answer(StatusCode::OK, "text/plain", exporter.page())
+}
+
+/// Serves the page of metrics at one more address, if the environment names one.
+async fn paging(exporter: Arc<Exporter>) -> Result<()> {
+    let Ok(address) = std::env::var("METRICS") else {
+        return Ok(());
+    };
+    let answer = move |_: Request<Incoming>| std::future::ready(page(&exporter));
+    serving(&address, answer).await
 }
 
 fn blocking(work: impl Future<Output = Result<()>>) -> Result<()> {

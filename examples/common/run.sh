@@ -1,4 +1,5 @@
-# What the `run` scripts of the examples share: it is sourced by them, with the name of the example in $example.
+# What the `run` scripts of the examples share: it is sourced by them, with the name of the example in $example. benches/rewrites/run has
+# its processes and its folder from here, too.
 #
 # Every part is started in the order in which it is needed, and ended in the end, whatever happened.
 #
@@ -21,12 +22,17 @@ children=()
 say() { echo "$example: $*" >&2; }
 
 # Ends what was started and is still there, the last one first.
-finish() {
+end_all() {
     local at
     for ((at = ${#children[@]} - 1; at >= 0; at--)); do
         kill -TERM "${children[at]}" 2>/dev/null || continue
         wait "${children[at]}" 2>/dev/null || true
     done
+    children=()
+}
+
+finish() {
+    end_all
     rm -rf "$work"
 }
 trap finish EXIT
@@ -100,6 +106,14 @@ await() {
 
 has() { [[ " ${WITHOUT:-} " != *" $1 "* ]] && command -v "$1" >/dev/null; }
 
+# The service before the rewrite in an example's folder, with its page of metrics. Go builds from one folder only.
+build_legacy() {
+    rm -rf "$work/go"
+    mkdir "$work/go"
+    cp "$1/legacy.go" "$root/examples/common/page.go" "$work/go"
+    (cd "$work/go" && GOFLAGS='' GO111MODULE=off GOTOOLCHAIN=local go build -o "$work/legacy" legacy.go page.go)
+}
+
 # Starts the service before the rewrite: in its own language where the toolchain is there, else its stand-in.
 start_legacy() {
     local toolchain=$1
@@ -108,7 +122,7 @@ start_legacy() {
         say "$toolchain is not here: a stand-in in Rust answers as the legacy"
         start legacy "$sample" legacy "$legacy"
     elif [ "$toolchain" = go ]; then
-        (cd "$work" && GOFLAGS='' GO111MODULE=off GOTOOLCHAIN=local go build -o "$work/legacy" "$here/legacy.go")
+        build_legacy "$here"
         start legacy "$work/legacy" "$legacy"
     else
         start legacy "$toolchain" "$here/legacy.js" "$legacy"

@@ -1,5 +1,5 @@
 // The echo service before its rewrite: 1 KB of JSON comes in, 2 KB go out, with the server's time and the name of who answered.
-// Usage: legacy HOST:PORT
+// ../common/page.go has its page of metrics. Usage: legacy HOST:PORT
 package main
 
 import (
@@ -70,5 +70,5 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: legacy HOST:PORT")
 	}
-	log.Fatal(http.ListenAndServe(os.Args[1], http.HandlerFunc(answer)))
+	log.Fatal(http.ListenAndServe(os.Args[1], measured(answer)))
 }

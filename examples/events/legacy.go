@@ -1,6 +1,6 @@
 // The event router before its rewrite: a YAML message of 512 bytes comes in, where it is to go is answered.
 // It reads the whole document and makes generic maps of all of it.
-// Usage: legacy /PATH/OF/SOCKET
+// ../common/page.go has its page of metrics. Usage: legacy /PATH/OF/SOCKET
 package main
 
 import (
@@ -116,5 +116,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.Serve(listener, http.HandlerFunc(answer)))
+	log.Fatal(http.Serve(listener, measured(answer)))
 }

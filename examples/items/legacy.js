@@ -1,7 +1,9 @@
 // The items service before its rewrite: twice the sum of twenty values is computed, sent on to the ledger, and answered.
-// One thread does it all. Usage: node legacy.js HOST:PORT; DOWNSTREAM in the environment is the ledger.
+// One thread does it all. ../common/page.js has its page of metrics.
+// Usage: node legacy.js HOST:PORT; DOWNSTREAM in the environment is the ledger.
 "use strict";
 const http = require("http");
+const { measured } = require("../common/page.js");
 
 const LARGEST = 64 * 1024;
 const downstream = new URL(process.env.DOWNSTREAM || "http://127.0.0.1:7101");
@@ -67,4 +69,4 @@ if (!host || !port) {
   console.error("usage: node legacy.js HOST:PORT");
   process.exit(2);
 }
-http.createServer(answer).listen(Number(port), host);
+http.createServer(measured(answer)).listen(Number(port), host);
