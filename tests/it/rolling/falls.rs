@@ -117,6 +117,8 @@ fn a_restart_after_a_fall_back_stays_at_nothing_until_a_person_says_otherwise() 
     let place = Place::new();
     place.write("parity.toml", settings("candidate_percent = 100", ""));
     let mut fallen = state(0.0);
+    // Of a candidate that nobody knows nothing counts that was received before the next minute.
+    fallen["candidate"] = json!(candidate.url());
     fallen["fell_back"] = json!({
         "at": "2026-01-01T00:00:00.000000Z", "who": "parity", "reason": "the candidate is down", "from": 30.0
     });
