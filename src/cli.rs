@@ -63,17 +63,24 @@ pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+    // Those of every command stand behind its own, of which there are fewer than this order.
     /// Say more on stderr (twice: everything).
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 901, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Say only errors on stderr.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        display_order = 902,
+        conflicts_with = "verbose"
+    )]
     pub(crate) quiet: bool,
     /// Form of the log on stderr.
-    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    #[arg(long, global = true, display_order = 903, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
     /// When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, display_order = 904, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
 }
 
@@ -256,6 +263,9 @@ pub(crate) struct SuggestArgs {
     /// Take this lossy rule for decided, by its id: it is no comment then, and --write adds it, too; may be repeated.
     #[arg(long, value_name = "ID")]
     pub(crate) lossy: Vec<String>,
+    /// Who answers for the rules; without it that is to be filled in.
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) owner: Option<String>,
     /// Form of the suggestions.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

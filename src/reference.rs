@@ -239,6 +239,9 @@ fn flags<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> fmt:
         if !words.is_empty() {
             write!(about, " ({})", words.join(", "))?;
         }
+        if let Some(variable) = argument.get_env() {
+            write!(about, " (`{}`)", variable.to_string_lossy())?;
+        }
         let flag = format!("{flag} {values}");
         let flag = flag.trim();
         writeln!(out, "| {flag} | {} | {about} |", defaults.join(", "))?;
@@ -300,4 +303,39 @@ fn the_page_of_settings_is_what_the_program_says() {
         committed == page,
         "docs/settings.md differs from what the program says; update it: {WRITE}"
     );
+}
+
+/// What every command has stood in the middle of the own options of those with many.
+#[test]
+fn what_all_commands_have_stands_behind_their_own_options() {
+    fn check(command: &Command, name: &str) {
+        for below in command.get_subcommands() {
+            check(below, &format!("{name} {}", below.get_name()));
+        }
+        let help = command.clone().render_long_help().to_string();
+        let is_line_of = |long: &str| {
+            let flag = format!("--{long}");
+            let is_it = move |word: &str| word.trim_end_matches("...") == flag;
+            move |line: &str| {
+                let line = line.trim_start();
+                line.starts_with('-') && line.split([' ', ',']).any(&is_it)
+            }
+        };
+        let place = |long: &str| help.lines().position(is_line_of(long));
+        let Some(first) = place("verbose") else {
+            return;
+        };
+        let longs = command.get_arguments().filter_map(Arg::get_long);
+        for long in longs.filter(|long| !matches!(*long, "help" | "version")) {
+            let Some(at) = place(long) else { continue };
+            let is_common = ["verbose", "quiet", "log-format", "color"].contains(&long);
+            assert_eq!(at >= first, is_common, "{name}: --{long}");
+        }
+    }
+    let mut whole = Cli::command();
+    whole.build();
+    check(&whole, "parity");
+    let stress = whole.find_subcommand("stress").expect("a command");
+    let help = stress.clone().render_long_help().to_string();
+    assert!(help.find("--html") < help.find("--verbose") && help.contains("--verbose"));
 }

@@ -10,6 +10,7 @@
 
 mod admin;
 mod deciding;
+mod line;
 mod series;
 mod state;
 mod watch;
@@ -28,7 +29,8 @@ use parity_schemas::rollout::{RolloutChange, RolloutFall};
 use parity_schemas::time::Timestamp;
 use prometheus_client::registry::Registry;
 
-use self::deciding::{Deciding, Judged};
+use self::deciding::{Deciding, Judged, Judgement};
+use self::line::{Held, Line};
 use self::series::Series;
 use self::state::{Owned, Saved, Served, blocked, target};
 use self::watch::Watch;
@@ -62,6 +64,8 @@ struct Inner {
     watch: Watch,
     waits: Option<String>,
     gate: Option<String>,
+    /// The step that is held, as it was last kept in the record.
+    held: Option<Held>,
 }
 
 /// The threads that steer. Both end when this is dropped; one that waits for a store ends when it has its answer.
@@ -69,9 +73,6 @@ pub(crate) struct Steering {
     stops: [Sender<()>; 2],
     look: JoinHandle<()>,
 }
-
-/// A line of what was changed without a person.
-type Line = (AuditAction, String);
 
 impl Controller {
     /// Goes on where the process before ended, but never higher, and registers its metrics. `None` without a rollout.
@@ -102,6 +103,7 @@ impl Controller {
                 watch: Watch::default(),
                 waits: None,
                 gate: None,
+                held: None,
             }),
         };
         let inner = this.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -150,9 +152,16 @@ impl Controller {
             .name(name.to_owned())
             .spawn(move || {
                 loop {
-                    for (action, detail) in work(&this) {
-                        let line = audit::line(action, AuditSource::Clock);
-                        audit::keep(&*auditor, Audit { detail, ..line });
+                    for line in work(&this) {
+                        // First, so that the line can name it.
+                        let decision = this.deciding.keep(line.decision);
+                        let Some(action) = line.action else { continue };
+                        let change = Audit {
+                            detail: line.detail,
+                            subject: decision.map_or_else(String::new, |id| id.to_string()),
+                            ..audit::line(action, AuditSource::Clock)
+                        };
+                        audit::keep(&*auditor, change);
                     }
                     if stopped.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
                         break;
@@ -178,6 +187,7 @@ impl Controller {
             inner.saved.begin_anew(&served);
             inner.waits = None;
             inner.gate = None;
+            inner.held = None;
             inner.watch = Watch::default();
             self.save(&mut inner);
         }
@@ -209,7 +219,7 @@ impl Controller {
             inner.saved.percent = wanted;
             self.save(&mut inner);
             let detail = format!("{from} % → {wanted} %: the configuration wants no more");
-            lines.push((AuditAction::RolloutSet, detail));
+            lines.push(Line::of(AuditAction::RolloutSet, detail));
         }
         if inner.unsaved.is_some() {
             self.save(&mut inner);
@@ -245,7 +255,11 @@ impl Controller {
             }
             inner.saved.counts_from
         };
-        let (judged, of) = self.deciding.judge(since);
+        let Judgement {
+            judged,
+            of,
+            decision,
+        } = self.deciding.judge(since);
         let mut inner = self.lock();
         if !inner.saved.is_judged_by(&of) || inner.saved.counts_from != since {
             return Vec::new();
@@ -254,30 +268,43 @@ impl Controller {
         let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
         let from = inner.saved.percent;
         inner.waits = None;
-        match judged {
+        let held = inner.held.take();
+        let outcome = judged.outcome();
+        let waits = match judged {
             Judged::Fail(why) if from > 0.0 => {
-                vec![self.fall(&mut inner, OURSELVES, format!("the gate fails: {why}"))]
+                let line = self.fall(&mut inner, OURSELVES, format!("the gate fails: {why}"));
+                return vec![Line { decision, ..line }];
             }
-            _ if wanted <= from => Vec::new(),
-            Judged::Fail(why) => {
-                inner.waits = Some(format!("the gate fails: {why}"));
-                Vec::new()
-            }
-            Judged::Undecided(why) => {
-                inner.waits = Some(why);
-                Vec::new()
-            }
+            _ if wanted <= from => return Vec::new(),
+            Judged::Fail(why) => format!("the gate fails: {why}"),
+            Judged::Undecided(why) => why,
             Judged::Pass => match self.rise(&mut inner, wanted, None) {
                 Ok(()) => {
                     let detail = format!("{from} % → {wanted} %: the gate passes");
-                    vec![(AuditAction::RolloutSet, detail)]
+                    let line = Line::of(AuditAction::RolloutSet, detail);
+                    return vec![Line { decision, ..line }];
                 }
-                Err(why) => {
-                    inner.waits = Some(why);
-                    Vec::new()
-                }
+                Err(why) => why,
             },
-        }
+        };
+        inner.waits = Some(waits);
+        let holds = Held {
+            step: [from.to_bits(), wanted.to_bits()],
+            outcome,
+        };
+        // It is asked again and again, and decisions are kept for ever: of one step that is held for the same outcome there is one.
+        let is_new = decision.is_some() && held.as_ref() != Some(&holds);
+        inner.held = if decision.is_some() {
+            Some(holds)
+        } else {
+            held
+        };
+        let line = Line {
+            action: None,
+            detail: String::new(),
+            decision,
+        };
+        is_new.then_some(line).into_iter().collect()
     }
 
     /// Raises the share, once that is on disk. An error says why it stays.
@@ -335,7 +362,7 @@ impl Controller {
         });
         inner.waits = None;
         self.save(inner);
-        (AuditAction::RolloutBack, detail)
+        Line::of(AuditAction::RolloutBack, detail)
     }
 
     /// Makes the file ours, and says whether it was read again: what another process wrote in it until now is newer than what was read at the

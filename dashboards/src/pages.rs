@@ -313,7 +313,8 @@ fn what(change: &Audit) -> String {
 fn changed(change: &Audit) -> Option<String> {
     let list = match change.action {
         AuditAction::Rerun => "mismatches",
-        AuditAction::Decision => "decisions",
+        // Of a rollout: the decision by which it was changed.
+        AuditAction::Decision | AuditAction::RolloutSet | AuditAction::RolloutBack => "decisions",
         _ => return None,
     };
     let subject = escaped(&change.subject);

@@ -83,7 +83,7 @@ pub(crate) use settled::settled_with_news;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub(crate) use status::Standing;
 pub use status::{RecordingStatus, SinkStatus, Status};
-pub use suggested::{expires, suggested};
+pub use suggested::{NOBODY, expires, suggested};
 pub use tried::tried;
 pub use verified::verified;
 

@@ -120,7 +120,8 @@ pub struct Audit {
     pub user: String,
     /// From where it was asked for: an address and port; empty unless by the admin port.
     pub address: String,
-    /// The id of what it was done to: a mismatch, a decision, a rule; empty if that is the process.
+    /// The id of what it was done to: a mismatch, a decision, a rule; empty if that is the process. Of a rollout, the decision that
+    /// it was changed by, if the record has it.
     pub subject: String,
     /// The rest, in words.
     pub detail: String,

@@ -27,6 +27,16 @@ vocabulary! {
         ServerError = "5xx" => "answered by the legacy with an error of its own",
         /// It got the legacy's whole answer, whose status is in no class.
         OtherStatus = "other_status" => "answered by the legacy with a status of no class",
+        /// A rollout let the candidate serve it, and it got the candidate's whole answer, which was a success.
+        CandidateSuccess = "candidate_2xx" => "answered by the candidate, which served them in a rollout",
+        /// The same with a redirection.
+        CandidateRedirection = "candidate_3xx" => "redirected by the candidate, which served them in a rollout",
+        /// The same with an error of the client.
+        CandidateClientError = "candidate_4xx" => "refused by the candidate, which served them in a rollout, as the client's error",
+        /// The same with an error of the candidate.
+        CandidateServerError = "candidate_5xx" => "answered by the candidate, which served them in a rollout, with an error of its own",
+        /// The same with a status of no class.
+        CandidateOtherStatus = "candidate_other_status" => "answered by the candidate, which served them in a rollout, with a status of no class",
         /// It got our 502: the legacy could not be reached, broke before it answered, or answered what is no HTTP.
         LegacyUnreachable = "legacy_unreachable" => "got 502 from parity: the legacy could not be reached or did not answer",
         /// It got our 504: the connection to the legacy timed out.
@@ -76,17 +86,46 @@ impl ClientOutcome {
         }
     }
 
-    /// Whether the client got the legacy's whole answer, whatever that said.
+    /// The candidate's whole answer with this status, in a rollout.
+    pub const fn of_candidate(status: u16) -> Self {
+        match status / 100 {
+            2 => Self::CandidateSuccess,
+            3 => Self::CandidateRedirection,
+            4 => Self::CandidateClientError,
+            5 => Self::CandidateServerError,
+            _ => Self::CandidateOtherStatus,
+        }
+    }
+
+    /// Whether the client got the whole answer of the service that served it, whatever that said.
     pub const fn is_answered(self) -> bool {
+        self.is_by_candidate()
+            || matches!(
+                self,
+                Self::Informational
+                    | Self::Success
+                    | Self::Redirection
+                    | Self::ClientError
+                    | Self::ServerError
+                    | Self::OtherStatus
+            )
+    }
+
+    /// Whether the client got the candidate's whole answer, in a rollout.
+    pub const fn is_by_candidate(self) -> bool {
         matches!(
             self,
-            Self::Informational
-                | Self::Success
-                | Self::Redirection
-                | Self::ClientError
-                | Self::ServerError
-                | Self::OtherStatus
+            Self::CandidateSuccess
+                | Self::CandidateRedirection
+                | Self::CandidateClientError
+                | Self::CandidateServerError
+                | Self::CandidateOtherStatus
         )
+    }
+
+    /// Whether a service told the client that it could not do what was asked for.
+    pub const fn is_error(self) -> bool {
+        matches!(self, Self::ServerError | Self::CandidateServerError)
     }
 
     /// Whether the client was there and did not get a whole answer, by the fault of the service that served it or ours.
@@ -144,20 +183,28 @@ pub fn told(clients: &Clients, number: impl Fn(u64) -> String) -> String {
         )
     } else if ended == 0 {
         "none of their requests has ended".to_owned()
-    } else if answered == ended {
-        format!("all {} got the legacy's whole answer", number(ended))
     } else {
-        format!(
-            "{} of {} got the legacy's whole answer",
-            number(answered),
-            number(ended)
-        )
+        let who = if answered == ended {
+            format!("all {}", number(ended))
+        } else {
+            format!("{} of {}", number(answered), number(ended))
+        };
+        match sum(ClientOutcome::is_by_candidate) {
+            0 => format!("{who} got the legacy's whole answer"),
+            by_candidate => format!(
+                "{who} got a whole answer: {} the legacy's, {} the candidate's",
+                number(answered - by_candidate),
+                number(by_candidate)
+            ),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ClientOutcome::{ClientAborted, LegacyTruncated, Success, Tapped};
+    use super::ClientOutcome::{
+        CandidateServerError, CandidateSuccess, ClientAborted, LegacyTruncated, Success, Tapped,
+    };
     use super::*;
 
     #[test]
@@ -189,6 +236,28 @@ mod tests {
             "none: what was received (3) came from a recording"
         );
         assert!(told(&[(Tapped, 3)]).starts_with("not seen here: 3 copies"));
+        // During a rollout: the legacy did not answer those that the candidate served.
+        assert_eq!(
+            told(&[
+                (Success, 9),
+                (CandidateSuccess, 2),
+                (CandidateServerError, 1)
+            ]),
+            "all 12 got a whole answer: 9 the legacy's, 3 the candidate's"
+        );
+        assert_eq!(
+            told(&[(CandidateSuccess, 2), (ClientAborted, 1)]),
+            "2 of 3 got a whole answer: 0 the legacy's, 2 the candidate's"
+        );
+        for status in [0, 100, 200, 302, 404, 500, 999] {
+            let (legacy, candidate) = (
+                ClientOutcome::of_status(status),
+                ClientOutcome::of_candidate(status),
+            );
+            assert!(legacy.is_answered() && !legacy.is_by_candidate());
+            assert!(candidate.is_answered() && candidate.is_by_candidate());
+            assert_eq!(legacy.is_error(), candidate.is_error());
+        }
         assert_eq!(ClientOutcome::of_status(503), ClientOutcome::ServerError);
         assert_eq!(ClientOutcome::of_status(0), ClientOutcome::OtherStatus);
         assert_eq!(ClientOutcome::of_status(999), ClientOutcome::OtherStatus);

@@ -36,6 +36,10 @@ pub fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
         }
         let digits = size.split(|byte| *byte == b';').next();
         let digits = std::str::from_utf8(digits.unwrap_or_default().trim_ascii()).ok()?;
+        // The conversion would take a sign.
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
         let size = usize::from_str_radix(digits, 16).ok()?;
         if size == 0 {
             return Some((body, after));
@@ -67,4 +71,24 @@ fn number(digits: &[u8]) -> Option<u64> {
         return None;
     }
     std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_of_a_chunk_has_digits_alone() {
+        let joined = |text: &[u8]| unchunk(text).map(|(body, rest)| (body, rest.to_vec()));
+        let whole = joined(b"3\r\nabc\r\n0\r\n\r\n").expect("chunked");
+        assert_eq!(whole.0, b"abc");
+        for text in [
+            &b"+3\r\nabc\r\n0\r\n\r\n"[..],
+            b"-0\r\n\r\n",
+            b"\r\n\r\n",
+            b"3",
+        ] {
+            assert_eq!(joined(text), None, "{text:?}");
+        }
+    }
 }

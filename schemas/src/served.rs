@@ -16,7 +16,12 @@ const FEW: u64 = 20;
 
 /// Whether a route was asked for a few times, and never got more than a client error.
 pub fn is_unserved(counts: &Counts) -> bool {
-    let refused = |outcome| outcome == ClientOutcome::ClientError;
+    let refused = |outcome| {
+        matches!(
+            outcome,
+            ClientOutcome::ClientError | ClientOutcome::CandidateClientError
+        )
+    };
     // A copy from a tap says nothing of its client; what the legacy answered to it, it does say.
     let unknown = |outcome| outcome == ClientOutcome::Tapped;
     let answers = &counts.legacy_answers;

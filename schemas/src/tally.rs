@@ -162,7 +162,7 @@ impl Counts {
         self.clients_where(ClientOutcome::is_failure)
     }
 
-    /// Clients that got the legacy's whole answer, whatever it said.
+    /// Clients that got the whole answer of the service that served them, whatever it said.
     pub fn clients_answered(&self) -> u64 {
         self.clients_where(ClientOutcome::is_answered)
     }
@@ -178,6 +178,32 @@ impl Counts {
     /// Times the candidate failed, or only its answer could not be compared.
     pub fn candidate_failures(&self) -> u64 {
         self.sum_where(Reason::is_candidate_failure)
+    }
+
+    /// How the candidate failed, or why only its answer could not be compared, with the most frequent first.
+    pub fn failures_by_reason(&self) -> Vec<(Reason, u64)> {
+        let counts = self.not_compared.iter();
+        let mut failures: Vec<(Reason, u64)> = counts
+            .map(|(reason, count)| (*reason, *count))
+            .filter(|(reason, count)| reason.is_candidate_failure() && *count > 0)
+            .collect();
+        failures.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
+        failures
+    }
+
+    /// What the candidate did not give, where none of so many `differing` requests is one whose answers differ: it failed in all of them, so
+    /// there is nothing that would differ. `None` where some answer differs, or nothing does.
+    pub fn lacking(&self, differing: u64) -> Option<&'static str> {
+        if differing == 0 || self.candidate_failures() < differing {
+            return None;
+        }
+        let mut reasons = self.failures_by_reason().into_iter();
+        let is_answered = reasons.any(|(reason, _)| !reason.is_unanswered());
+        Some(if is_answered {
+            "answer of the candidate that can be compared"
+        } else {
+            "whole answer of the candidate"
+        })
     }
 
     /// Requests without a time of the candidate, which it may be the cause of (see [`Reason::hides_candidate_time`]).

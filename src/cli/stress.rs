@@ -59,7 +59,7 @@ pub(crate) struct SentArgs {
     /// The ids: a number N for 1 to N, or a file with one on a line.
     #[arg(long, value_name = "N|FILE", requires = "request")]
     pub(crate) ids: Option<String>,
-    /// A header field of the template, `name: value`; may be repeated.
+    /// A header field of the template, `name: value`, in whose value {id} stands for the id, too; may be repeated.
     #[arg(long = "header", value_name = "FIELD", requires = "request")]
     pub(crate) headers: Vec<String>,
     /// File with the body of the template, in which {id} stands for the id, too.

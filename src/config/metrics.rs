@@ -59,9 +59,7 @@ impl Layers {
         if let (Some(window), Some(interval)) = (window, interval) {
             self.look_at_interval(window, interval);
         }
-        if let [Some(legacy), Some(candidate)] = &pages {
-            self.look_at_pages(legacy, candidate);
-        }
+        self.look_at_pages(&pages);
         let complete = || {
             let [legacy, candidate] = pages;
             Some(MetricsSettings {
@@ -100,7 +98,10 @@ impl Layers {
     }
 
     /// One page, by whatever address, has both services only if other names or labels on it tell them apart.
-    fn look_at_pages(&mut self, legacy: &PageSettings, candidate: &PageSettings) {
+    pub(super) fn look_at_pages(&mut self, pages: &[Option<PageSettings>; 2]) {
+        let [Some(legacy), Some(candidate)] = pages else {
+            return;
+        };
         if legacy.names != candidate.names || !same_page(&legacy.url, &candidate.url) {
             return;
         }

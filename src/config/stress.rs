@@ -144,7 +144,9 @@ impl Layers {
             (&stress::CANDIDATE_PIDS, &stress::CANDIDATE_CGROUP),
         ]
         .map(|(pids, cgroup)| self.processes(pids, cgroup));
+        self.look_at_processes(&processes);
         let pages = [&legacy::SIDE, &candidate::SIDE].map(|side| self.page_if_any(side));
+        self.look_at_pages(&pages);
         let page_interval = self.get(&window::INTERVAL);
         let page_deadline = self.get(&window::DEADLINE);
         let mirror = match others.mirror_to_ask() {
@@ -253,6 +255,42 @@ impl Layers {
             None if found.is_empty() => ProcessSettings::Unknown,
             None => ProcessSettings::Pids(found),
         }
+    }
+
+    /// What is of both services says nothing of either, and a service beside itself saves nothing and has no leak of its own.
+    fn look_at_processes(&mut self, processes: &[ProcessSettings; 2]) {
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let (setting, shared): (&'static Setting, _) = match processes {
+            [
+                ProcessSettings::Pids(legacy),
+                ProcessSettings::Pids(candidate),
+            ] => {
+                let Some(pid) = legacy.iter().find(|pid| candidate.contains(pid)) else {
+                    return;
+                };
+                (&*stress::CANDIDATE_PIDS, format!("process {pid}"))
+            }
+            [
+                ProcessSettings::Cgroup(legacy),
+                ProcessSettings::Cgroup(candidate),
+            ] => {
+                // What is in a group is in those above it.
+                let (one, other) = (real(legacy), real(candidate));
+                if !one.starts_with(&other) && !other.starts_with(&one) {
+                    return;
+                }
+                let told = format!("what is in {}", candidate.display());
+                (&*stress::CANDIDATE_CGROUP, told)
+            }
+            _ => return,
+        };
+        let message = format!(
+            "{}: {shared} is counted for the legacy, too, so a service would be set beside itself",
+            self.name(setting)
+        );
+        let problem = Problem::new(self.origin(setting), message);
+        self.problems
+            .push(problem.hint("name for each side what only that service is"));
     }
 
     fn page_if_any(&mut self, side: &MetricsOfSide) -> Option<PageSettings> {

@@ -155,10 +155,9 @@ impl Taking {
         });
         let headers = headers.collect::<Result<Vec<_>>>()?;
         let body = args.body.as_deref().map(read).transpose()?;
-        let has_id = [Some(template), body.as_deref()]
-            .into_iter()
-            .flatten()
-            .any(|text| text.contains(ID));
+        let texts = [Some(template), body.as_deref()].into_iter().flatten();
+        let values = headers.iter().map(|(_, value): &(String, String)| &**value);
+        let has_id = texts.chain(values).any(|text| text.contains(ID));
         let ids = match args.ids.as_deref() {
             Some(text) => ids(text)?,
             None if has_id => bail!(
@@ -174,7 +173,10 @@ impl Taking {
                 session: None,
                 method: method.to_owned(),
                 url: filled(url.trim()),
-                headers: headers.clone(),
+                headers: headers
+                    .iter()
+                    .map(|(name, value)| (name.clone(), filled(value)))
+                    .collect(),
                 body: RecordedBody {
                     text: body.as_deref().map(filled),
                     ..RecordedBody::default()

@@ -5,27 +5,24 @@
 //! store is tried again. Ending follows the flow of the data: the proxy drains, the pipeline compares and stores what is
 //! left, and the admin port answers probes until then.
 
+mod handle;
+mod reloads;
+
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::server::audit::{self, Auditor};
-use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RolloutAdmin, RunAgain, Site};
-use parity_dashboards::view::Status;
+use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
 use parity_mirror::{Drained, Mirror, Replaying, RunError};
 use parity_schemas::audit::{
     Audit, AuditAction, AuditOutcome, AuditSource, begins as audit_begins,
 };
-use parity_schemas::known::KnownEntry;
-use parity_schemas::record::Record;
-use parity_schemas::tally::Identity;
-use parity_schemas::time::Timestamp;
-use parity_sink::{RecordSender, TallyBook};
-use prometheus_client::metrics::gauge::Gauge;
+use parity_sink::TallyBook;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
@@ -36,9 +33,11 @@ use crate::process::admin::{AdminPort, bind_admin, register_build_info};
 use crate::process::descriptors::{self, Shares};
 use crate::process::handover::Inherited;
 use crate::process::signals::{Signal, Signals};
-use crate::recording::Counts;
 use crate::rerun::Rerunner;
 use crate::rollout::{Controller, Steering};
+
+use self::handle::AdminHandle;
+use self::reloads::Reloads;
 
 /// A mirror at work.
 pub(crate) struct Instance {
@@ -354,160 +353,4 @@ impl Instance {
 fn open(book: &TallyBook) -> u64 {
     let total = book.totals().total;
     total.received.saturating_sub(total.settled())
-}
-
-/// What the admin port reads of the running mirror, and changes in it.
-struct AdminHandle {
-    mirror: parity_mirror::MirrorHandle,
-    /// For the health of the store.
-    records: RecordSender,
-    /// What was recorded for a replay, if anything is.
-    recorded: Option<Arc<Counts>>,
-    /// For the outcomes of clients.
-    book: Arc<TallyBook>,
-    accepting: AtomicBool,
-    /// The warning that file descriptors are few, if they are.
-    descriptors_low: Option<String>,
-    /// Why the last reload failed; `None` if it succeeded.
-    config_error: Mutex<Option<String>>,
-    /// What the record of new requests is filed under.
-    identity: Mutex<Identity>,
-    /// The name of this process in the record.
-    instance: String,
-    /// The register of known differences, for the pages.
-    known: Mutex<Arc<[KnownEntry]>>,
-    /// Runs recorded requests again, by the settings in force.
-    rerunner: Arc<Rerunner>,
-    /// What steers the rollout, if there is one.
-    rollout: Option<Arc<Controller>>,
-}
-
-impl AdminHandle {
-    /// Begins to steer the rollout, if there is one.
-    fn steer(self: &Arc<Self>) -> Result<Option<Steering>> {
-        let auditor = Arc::clone(self) as Arc<dyn Auditor>;
-        let rollout = self.rollout.as_ref();
-        rollout.map(|rollout| rollout.start(&auditor)).transpose()
-    }
-
-    fn identity(&self) -> MutexGuard<'_, Identity> {
-        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Arc<[KnownEntry]>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How often the configuration was reloaded, as metrics.
-struct Reloads {
-    succeeded: Gauge,
-    succeeded_at: Gauge,
-}
-
-impl Reloads {
-    fn register(registry: &mut Registry) -> Self {
-        let reloads = Self {
-            succeeded: Gauge::default(),
-            succeeded_at: Gauge::default(),
-        };
-        registry.register(
-            "parity_config_last_reload_successful",
-            "Whether the last reload of the configuration succeeded",
-            reloads.succeeded.clone(),
-        );
-        registry.register(
-            "parity_config_last_reload_success_timestamp_seconds",
-            "When the current configuration was loaded",
-            reloads.succeeded_at.clone(),
-        );
-        reloads.count(true);
-        reloads
-    }
-
-    fn count(&self, succeeded: bool) {
-        self.succeeded.set(i64::from(succeeded));
-        if succeeded {
-            self.succeeded_at
-                .set(Timestamp::now().as_micros() / 1_000_000);
-        }
-    }
-}
-
-impl Auditor for AdminHandle {
-    /// By the queue of all records, so that it comes to any store, and no change waits for it.
-    fn keep(&self, change: &mut Audit) -> Result<(), String> {
-        change.migration.clone_from(&self.identity().migration);
-        change.instance.clone_from(&self.instance);
-        let record = Record::Audit(Box::new(change.clone()));
-        self.records
-            .send(record)
-            .map_err(|dropped| dropped.to_string())?;
-        match self.records.health().failure {
-            Some(failure) => Err(format!(
-                "it waits in memory until the store works again: {}",
-                failure.message
-            )),
-            None => Ok(()),
-        }
-    }
-}
-
-impl MirrorAdmin for AdminHandle {
-    fn set_shadowing(&self, on: bool) {
-        if self.mirror.shadowing() != on {
-            tracing::info!(shadowing = on, "shadowing switched");
-        }
-        self.mirror.set_shadowing(on);
-    }
-
-    fn rollout(&self) -> Option<Arc<dyn RolloutAdmin>> {
-        let rollout = self.rollout.as_ref()?;
-        Some(Arc::clone(rollout) as Arc<dyn RolloutAdmin>)
-    }
-
-    fn status(&self) -> Status {
-        let store = self.records.health();
-        let totals = self.book.totals();
-        let [legacy, candidate] = [self.mirror.legacy_seen(), self.mirror.candidate_seen()];
-        let Identity {
-            migration,
-            legacy_version,
-            candidate_version,
-            rules_hash,
-        } = self.identity().clone();
-        Status {
-            migration,
-            legacy_version,
-            candidate_version,
-            rules_hash,
-            clients: totals.total.clients,
-            last_failed_client: totals.last_failed_client,
-            ready: self.accepting.load(Ordering::Relaxed),
-            shadowing: self.mirror.shadowing(),
-            legacy_reachable: self.mirror.legacy_reachable(),
-            legacy_asked: legacy.asked,
-            legacy_failing_since: legacy.failing_since,
-            candidate_reachable: self.mirror.candidate_reachable(),
-            candidate_asked: candidate.asked,
-            candidate_failing_since: candidate.failing_since,
-            shadows_in_flight: self.mirror.in_flight(),
-            shadow_bytes: self.mirror.shadow_bytes_held(),
-            store_error: store.failure.map(|failure| failure.message),
-            store_loss: store
-                .loss
-                .map(|loss| format!("{}: {}", loss.since, loss.message)),
-            records_queued: store.queued_records,
-            records_dropped: store.dropped_records,
-            spool_bytes: store.spool_bytes,
-            recording: self.recorded.as_ref().map(|recorded| recorded.status()),
-            rollout: self.rollout.as_ref().map(|rollout| rollout.document()),
-            descriptors_low: self.descriptors_low.clone(),
-            config_error: self
-                .config_error
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
-        }
-    }
 }

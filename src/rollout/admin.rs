@@ -1,11 +1,11 @@
 //! What a person sees of the rollout, and does to it, by the admin port.
 
-use parity_dashboards::server::RolloutAdmin;
+use parity_dashboards::server::{RolloutAdmin, RolloutSet};
 use parity_schemas::rollout::{ROLLOUT_SCHEMA, RolloutChange, RolloutDocument, RolloutSide};
 use parity_schemas::time::Timestamp;
 
-use super::deciding::Judged;
-use super::state::{blocked, next, target};
+use super::deciding::{Judged, Judgement};
+use super::state::{Saved, blocked, next, target};
 use super::{Controller, watch};
 
 impl RolloutAdmin for Controller {
@@ -44,20 +44,56 @@ impl RolloutAdmin for Controller {
         }
     }
 
-    fn set(&self, percent: f64, who: &str) -> Result<(), String> {
+    fn set(&self, percent: f64, who: &str) -> RolloutSet {
         let (before, is_up) = {
             let mut inner = self.lock();
             // Without the file nobody is served by the candidate, so there is nothing to lower either.
-            let _read_again = self
-                .own(&mut inner)
-                .map_err(|error| format!("the state cannot be kept: {error}"))?;
+            if let Err(error) = self.own(&mut inner) {
+                return RolloutSet {
+                    done: Err(format!("the state cannot be kept: {error}")),
+                    decision: None,
+                };
+            }
             (inner.saved.clone(), percent > inner.saved.percent)
         };
-        let judged = is_up.then(|| self.deciding.judge(before.counts_from));
+        let mut judgement = is_up.then(|| self.deciding.judge(before.counts_from));
+        let decision = judgement
+            .as_mut()
+            .and_then(|judgement| judgement.decision.take());
+        let done = self.set_by(judgement, &before, percent, who);
+        // Who asks again and again for what the gate does not allow yet must not fill the record: the line of the change says why not.
+        let decision = decision.filter(|_| done.is_ok());
+        RolloutSet {
+            done,
+            decision: self.deciding.keep(decision),
+        }
+    }
+
+    fn back(&self, who: &str) {
         let mut inner = self.lock();
-        if let Some((judged, of)) = judged {
+        // Who makes sure of a fall back that was already has not caused it.
+        if inner.saved.percent <= 0.0 && inner.saved.fell_back.is_some() {
+            return;
+        }
+        let reason = "somebody took the clients back".to_owned();
+        let _line_of_the_caller = self.fall(&mut inner, who, reason);
+    }
+}
+
+impl Controller {
+    /// Sets a percent, if what the gate said allows it; it was asked if that is a step up from what was `before`.
+    fn set_by(
+        &self,
+        judgement: Option<Judgement>,
+        before: &Saved,
+        percent: f64,
+        who: &str,
+    ) -> Result<(), String> {
+        let is_up = judgement.is_some();
+        let mut inner = self.lock();
+        if let Some(Judgement { judged, of, .. }) = judgement {
             inner.gate = Some(judged.told(Timestamp::now()));
-            if inner.saved != before || !inner.saved.is_judged_by(&of) {
+            if inner.saved != *before || !inner.saved.is_judged_by(&of) {
                 return Err("the rollout was changed while the gate decided; look at its status and ask again".to_owned());
             }
             match judged {
@@ -85,15 +121,5 @@ impl RolloutAdmin for Controller {
         inner.waits = None;
         self.save(&mut inner);
         Ok(())
-    }
-
-    fn back(&self, who: &str) {
-        let mut inner = self.lock();
-        // Who makes sure of a fall back that was already has not caused it.
-        if inner.saved.percent <= 0.0 && inner.saved.fell_back.is_some() {
-            return;
-        }
-        let reason = "somebody took the clients back".to_owned();
-        let _line_of_the_caller = self.fall(&mut inner, who, reason);
     }
 }

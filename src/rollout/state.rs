@@ -83,8 +83,8 @@ pub(super) struct Saved {
     migration: String,
     legacy_version: String,
     candidate_version: String,
-    /// The address of the candidate, the rules, and which mirror it is of. A file of a program that kept none of them says nothing against those
-    /// that are now.
+    /// The address of the candidate, the rules, and which mirror it is of. Of what a file does not say nothing is proven: whoever edited it, or
+    /// an older program, may have reached that with another candidate.
     #[serde(default)]
     candidate: Option<String>,
     #[serde(default)]
@@ -154,12 +154,10 @@ impl Saved {
             );
             saved.begin_anew(served);
         }
-        if let Some(instance) = saved.instance.as_ref()
-            && *instance != served.instance
-        {
+        if saved.instance.as_ref() != Some(&served.instance) {
             // Whether another mirror had this file, or this one another name, nobody knows: the gate says how far it may go.
             tracing::warn!(
-                of = instance,
+                of = saved.instance.as_deref().unwrap_or("(not said)"),
                 now = served.instance,
                 from = saved.percent,
                 "the state of the rollout is of another instance: it begins at 0 %, and rises when the gate passes"
@@ -172,10 +170,11 @@ impl Saved {
 
     /// What is not as it was, if anything is; in words.
     pub(super) fn other_than(&self, served: &Served) -> Option<&'static str> {
-        let kept = self.rules_hash.as_ref();
-        let is_other = kept.is_some_and(|kept| *kept != served.identity.rules_hash);
-        self.other_service(served)
-            .or_else(|| is_other.then_some("other rules"))
+        let rules = match &self.rules_hash {
+            None => Some("nobody knows of which rules it was"),
+            Some(kept) => (*kept != served.identity.rules_hash).then_some("other rules"),
+        };
+        self.other_service(served).or(rules)
     }
 
     fn other_service(&self, served: &Served) -> Option<&'static str> {
@@ -189,9 +188,10 @@ impl Saved {
         } else if self.candidate_version != identity.candidate_version {
             Some("another version of the candidate")
         } else {
-            let kept = self.candidate.as_ref();
-            kept.is_some_and(|kept| kept != candidate)
-                .then_some("another address of the candidate")
+            match &self.candidate {
+                None => Some("nobody knows at which address the candidate was"),
+                Some(kept) => (kept != candidate).then_some("another address of the candidate"),
+            }
         }
     }
 
@@ -219,11 +219,7 @@ impl Saved {
             self.began = Timestamp::now();
             self.set = None;
         }
-        if self
-            .candidate
-            .as_ref()
-            .is_some_and(|kept| *kept != served.candidate)
-        {
+        if self.candidate.as_ref() != Some(&served.candidate) {
             self.counts_from = Some(Timestamp::now());
         }
         self.is_now(served);

@@ -4,6 +4,7 @@
 //! whoever mistypes a port may have that of the proxy, which passes what it gets on to the legacy service.
 
 use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -44,10 +45,18 @@ pub(crate) struct Base(String);
 
 /// Reads `--admin`.
 pub(crate) fn base(text: &str) -> Result<Base, String> {
-    let with_scheme = if text.contains("://") {
-        text.to_owned()
-    } else {
-        format!("http://{text}")
+    let with_scheme = match text.parse::<SocketAddr>() {
+        // Where a port listens, as a mirror takes it: on every address is on that of this machine.
+        Ok(mut address) => {
+            match address.ip() {
+                IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+                IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+                _ => {}
+            }
+            format!("http://{address}")
+        }
+        Err(_) if text.contains("://") => text.to_owned(),
+        Err(_) => format!("http://{text}"),
     };
     let wrong = || format!("`{text}` is not the address of an admin port; write http://HOST:PORT");
     let uri: Uri = with_scheme.parse().map_err(|_| wrong())?;
@@ -344,6 +353,9 @@ mod tests {
     fn an_address_is_a_host_with_a_port_and_nothing_else() {
         for (text, expected) in [
             ("127.0.0.1:9900", Some("http://127.0.0.1:9900")),
+            ("0.0.0.0:9900", Some("http://127.0.0.1:9900")),
+            ("[::]:9900", Some("http://[::1]:9900")),
+            ("mirror-1:9900", Some("http://mirror-1:9900")),
             ("http://[::1]:9900/", Some("http://[::1]:9900")),
             ("https://parity.example", Some("https://parity.example")),
             ("", None),

@@ -128,14 +128,30 @@ fn rules_are_written_behind_what_stands_in_the_file_and_only_once() {
     // What nobody has decided on is not written.
     let written = place.run(&["rules", "suggest", "--write"]);
     assert_eq!(written.code, 0, "{}", written.stderr);
-    for told in ["1 rule added", "1 lossy rule needs a decision"] {
+    for told in [
+        "1 rule added; its owner is \"(nobody yet)\": write who answers for it",
+        "1 lossy rule needs a decision",
+    ] {
         assert!(written.stderr.contains(told), "{}", written.stderr);
     }
     assert!(!read().contains(&lossy), "{}", read());
-    let written = place.run(&["rules", "suggest", "--write", "--lossy", &lossy]);
+    let more = ["rules", "suggest", "--write", "--lossy", &lossy, "--owner"];
+    let nameless = place.run(&[&more[..], &[""]].concat());
+    assert_eq!(nameless.code, 2, "{}", nameless.stderr);
+    // It is in the rule that is added, and changes none that stands there.
+    let written = place.run(&[&more[..], &["team \"ledger\""]].concat());
     assert_eq!(written.code, 0, "{}", written.stderr);
     let told = "1 rule added; 1 rule stays as it is";
     assert!(written.stderr.contains(told), "{}", written.stderr);
+    let owners = |text: &str| {
+        let lines = text.lines().filter(|line| line.starts_with("owner = "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let [first, second] = &owners(&read())[..] else {
+        panic!("{}", read());
+    };
+    assert_eq!(first, "owner = \"(nobody yet)\"");
+    assert!(second.contains("ledger"), "{second}");
     let text = read();
     assert!(text.starts_with(own) && text.contains(&lossy), "{text}");
     assert_eq!(place.run(&["config", "check"]).code, 0);

@@ -32,7 +32,8 @@ fn settings(plan: &str, more: &str) -> String {
     )
 }
 
-/// A place with settings, in which a rollout of this percent is under way.
+/// A place with settings, in which a rollout of this percent is under way: for [`on_the_way`], because of a candidate at an address that
+/// nobody knows nothing is proven.
 fn under_way(percent: f64, more: &str) -> Place {
     let place = Place::new();
     place.write("parity.toml", settings("candidate_percent = 100", more));
@@ -40,7 +41,29 @@ fn under_way(percent: f64, more: &str) -> Place {
     place
 }
 
-/// The state that a mirror left.
+/// The mirror of such a place. What the state must say of the services is from a mirror that served nobody, and of which nothing else is left.
+fn on_the_way<'a>(place: &'a Place, legacy: &str, candidate: &str, more: &[&str]) -> Mirror<'a> {
+    let file = place.path().join("parity-rollout.json");
+    let read = || -> Value {
+        let text = std::fs::read_to_string(&file).expect("there is a state");
+        serde_json::from_str(&text).expect("it is JSON")
+    };
+    let wanted = read();
+    let before = place.mirror(legacy, candidate, more);
+    assert_eq!(post(&before, "0").status, 200);
+    assert_eq!(before.stop().0, 0);
+    let mut known = read();
+    for key in ["plan", "began", "percent", "set", "counts_from"] {
+        known[key] = wanted[key].clone();
+    }
+    place.write("parity-rollout.json", known.to_string());
+    for end in ["", "-wal", "-shm"] {
+        let _may_be_none = std::fs::remove_file(place.path().join(format!("parity.db{end}")));
+    }
+    place.mirror(legacy, candidate, more)
+}
+
+/// The state that a mirror left that did not say of which services it was.
 fn state(percent: f64) -> Value {
     json!({
         "schema": "parity.rollout_state/v1", "migration": "default", "legacy_version": "", "candidate_version": "",

@@ -342,3 +342,46 @@ fn a_file_of_requests_is_sent_as_it_is_and_a_table_is_for_people() {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
     }
 }
+
+/// It was sent as it stands, in every request.
+#[test]
+fn an_id_is_filled_in_in_fields_too() {
+    let place = Place::new();
+    let check = |request: &crate::support::service::Request| {
+        let path = request.target.rsplit('/').next();
+        let is_it = request.header("x-account") == path.map(|id| format!("acc-{id}")).as_deref();
+        Answer::new(if is_it { 200 } else { 500 }, "{}")
+    };
+    let services = [Service::start(check), Service::start(check)];
+    let [legacy, candidate] = services.each_ref().map(Service::url);
+    let more = [
+        "--request",
+        "GET /accounts/{id}",
+        "--ids",
+        "7",
+        "--header",
+        "x-account: acc-{id}",
+        "--rates",
+        "60",
+    ];
+    let (_, document) = found(&place, [&*legacy, &*candidate], &more);
+    for run in runs(&document.legacy).chain(runs(&document.candidate)) {
+        assert_eq!(run.statuses.get("5xx"), None, "{run:?}");
+        assert!(run.statuses.contains_key("2xx"), "{run:?}");
+    }
+    // Nor may it stand only there without ids.
+    let (ended, _) = stress(
+        &place,
+        [&*legacy, &*candidate],
+        &[
+            "--request",
+            "GET /a",
+            "--header",
+            "x: {id}",
+            "--rates",
+            "60",
+        ],
+    );
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("has {id}"), "{}", ended.stderr);
+}

@@ -90,10 +90,14 @@ pub(super) fn conclude(
     let mut reasons: Vec<String> = routes
         .iter()
         .filter(|route| route.decision.outcome == Outcome::Fail)
-        .map(|route| sentences::proven(&route.decision, allowed))
+        .map(|route| {
+            // One that fails was received.
+            let counts = route.counts.as_deref().unwrap_or(counts);
+            sentences::proven(&route.decision, counts, allowed)
+        })
         .collect();
     if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
-        reasons.push(sentences::proven(total, allowed));
+        reasons.push(sentences::proven(total, counts, allowed));
     }
     reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));

@@ -15,6 +15,7 @@ use super::not_sent::not_sent;
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents, plural};
 use crate::bounds::{self, Seen};
+use crate::noise::proof::MOST_MISSING;
 
 /// Names in one sentence; more are counted.
 const MAX_NAMED: usize = 5;
@@ -76,15 +77,24 @@ pub(super) fn listed(names: &[&str], most: usize) -> String {
     text
 }
 
-/// The sentence for a route that is proven to differ too much.
-pub(super) fn proven(route: &RouteDecision, allowed: f64) -> String {
+/// The sentence for a route that is proven to differ too much. Where nothing but failures of the candidate counts, it says so: there is no
+/// answer then that would differ.
+pub(super) fn proven(route: &RouteDecision, counts: &Counts, allowed: f64) -> String {
     let name = if route.route.is_empty() {
         TOTAL
     } else {
         &route.route
     };
     let (lower, allowed) = percents(route.lower, allowed);
-    format!("{name}: at least {lower} % differ, {allowed} % allowed")
+    let Some(what) = counts.lacking(route.differing) else {
+        return format!("{name}: at least {lower} % differ, {allowed} % allowed");
+    };
+    let reasons = counts.failures_by_reason().into_iter();
+    let why: Vec<String> = reasons
+        .map(|(reason, count)| format!("{} × `{reason}`", number(count)))
+        .collect();
+    let why = why.join(", ");
+    format!("{name}: at least {lower} % got no {what} ({why}), {allowed} % allowed")
 }
 
 /// What does not count against the candidate, and what would be hidden by that at the most.
@@ -186,6 +196,11 @@ pub(super) fn unproven(
             (HiddenSettledBy::LimitOfOneSided, _) => only_the_legacy(counts),
             (HiddenSettledBy::LimitOfTransient, _) => {
                 "the data changes while it is looked at, so only a higher --max-hidden allows more"
+                    .to_owned()
+            }
+            (HiddenSettledBy::Rechecks, Some(rechecks)) if rechecks as f64 > MOST_MISSING => {
+                "no number of rechecks that is waited for settles it: write a rule for what may differ, or allow a higher \
+                 --max-hidden"
                     .to_owned()
             }
             (HiddenSettledBy::Rechecks, Some(rechecks)) => format!(

@@ -96,6 +96,38 @@ fn a_route_that_is_proven_to_differ_fails_with_the_documented_sentence() {
     assert_eq!((route.compared, route.differing, route.needed), (998, 8, 0));
 }
 
+/// Nothing was compared there, so nothing can differ.
+#[test]
+fn a_route_whose_candidate_only_fails_is_told_by_what_happened() {
+    let told = |differing, reasons: &[(Reason, u64)]| {
+        let counts = counts(10, differing, reasons);
+        let decision = gate(vec![("GET /a", counts)], &Thresholds::default());
+        assert_eq!(decision.outcome, Outcome::Fail);
+        decision.reasons[0].clone()
+    };
+    let unanswered = [
+        (Reason::CandidateTimeout, 30),
+        (Reason::CandidateRefused, 960),
+    ];
+    let sentence = told(0, &unanswered);
+    assert!(
+        sentence.contains(
+            " % got no whole answer of the candidate (960 × `candidate_refused`, 30 × `candidate_timeout`), 0.10 % allowed"
+        ),
+        "{sentence}"
+    );
+    let sentence = told(0, &[(Reason::CandidateTooLarge, 990)]);
+    assert!(
+        sentence.contains(
+            "no answer of the candidate that can be compared (990 × `candidate_too_large`)"
+        ),
+        "{sentence}"
+    );
+    // With answers that differ among them, all of it is said to.
+    let sentence = told(1, &unanswered);
+    assert!(sentence.contains("% differ,"), "{sentence}");
+}
+
 #[test]
 fn one_bad_route_among_many_good_ones_fails() {
     let decision = gate(

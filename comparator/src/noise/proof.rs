@@ -21,7 +21,9 @@
 //! *What it does not need*: how often the legacy moves in requests that match. Where every recheck found it moving it
 //! moves at least as often as the services differ; where not, the pairs above say whether they do so alike.
 
-use std::fmt;
+#[cfg(test)]
+mod tests;
+mod told;
 
 use parity_schemas::evidence::Bound;
 use parity_schemas::noise::NoiseGroup;
@@ -55,8 +57,10 @@ pub const ORDER_IMBALANCE: f64 = 0.25;
 /// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
 /// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
-/// More rechecks than this are not told as a number: they would take years.
-const MOST_MISSING: f64 = 1e9;
+/// More rechecks than this are not told as a number: at the default of `recheck.rate` it would take more than a day in which nothing
+/// else is asked again, and what is so near to what is allowed stays near.
+pub const MOST_MISSING: f64 = 1e6;
+
 /// Of which route a group is.
 #[derive(Clone, Copy, Debug)]
 pub struct OfRoute {
@@ -99,6 +103,8 @@ pub struct Proof {
     pub likewise: Likewise,
     /// The e-value from which one of a pair is shown to be more frequent.
     shown: f64,
+    /// Whether it is the order of elements that differs.
+    is_order: bool,
 }
 
 impl Proof {
@@ -162,9 +168,13 @@ pub enum Objection {
         most: f64,
         /// What may hide, of them.
         allowed: f64,
-        /// About how many more rechecks would show that no more does, if they come out as those so far; `None` if none would, or
-        /// there are none to go by.
+        /// How many rechecks there are.
+        rechecks: u64,
+        /// About how many more rechecks would show that no more does, if they come out as those so far; `None` if none would, or too
+        /// many, or there are none to go by.
         missing: Option<u64>,
+        /// Whether it is the order of elements that differs, of which people can say that it does not matter.
+        is_order: bool,
     },
     /// One side has another kind of value, or none, more often than the other has it the other way round.
     OneSided {
@@ -225,6 +235,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, route: impl Into<O
         moves_alike: mostly || (likewise.moves() && group.shape.may_move()),
         likewise,
         shown,
+        is_order: group.shape.legacy == ValueShape::Order,
     };
     // Behind two status codes are answers of two kinds, of which nothing can be compared: the codes themselves are what
     // comes and goes.
@@ -262,7 +273,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, route: impl Into<O
         proof.weigh(evidence, &pair, allowed);
     }
     proof.hidden += unseen;
-    let orders = if group.shape.legacy == ValueShape::Order {
+    let orders = if proof.is_order {
         &ORDERS[..]
     } else if group.shape.is_ordered() {
         &ORDERS[1..]
@@ -328,7 +339,8 @@ impl Proof {
         let pair = Weighed::of([more.1, less], rechecks, both.uneven(rechecks, count));
         let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).max(FINEST_IMBALANCE);
         if pair.most > allowed {
-            self.against.push(pair.may_hide(more.0, allowed));
+            self.against
+                .push(pair.may_hide(more.0, allowed, self.is_order));
         }
     }
 
@@ -342,7 +354,8 @@ impl Proof {
                 counterpart,
             });
         } else if pair.most > allowed {
-            self.against.push(pair.may_hide(evidence, allowed));
+            self.against
+                .push(pair.may_hide(evidence, allowed, self.is_order));
         }
     }
 }
@@ -368,8 +381,10 @@ impl Weighed {
         }
     }
 
-    fn may_hide(&self, evidence: RecheckEvidence, allowed: f64) -> Objection {
+    fn may_hide(&self, evidence: RecheckEvidence, allowed: f64, is_order: bool) -> Objection {
         Objection::MayHide {
+            is_order,
+            rechecks: self.rechecks,
             evidence,
             most: self.most,
             allowed,
@@ -412,64 +427,3 @@ fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
     let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
     apart.min(together).max(0.0)
 }
-
-impl fmt::Display for Objection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shape(shape) => {
-                write!(
-                    f,
-                    "what differs is {shape}, which is never taken for noise: write a rule if it may differ"
-                )
-            }
-            Self::FewRechecks { rechecks } => {
-                write!(f, "{rechecks} rechecks of at least {MIN_RECHECKS}")
-            }
-            Self::FewTargets { targets } => {
-                write!(f, "{targets} different targets of at least {MIN_TARGETS}")
-            }
-            Self::Unsampled { unsampled } => write!(
-                f,
-                "no recheck speaks for {unsampled} mismatches: when they came, rechecks were paused, or too few"
-            ),
-            Self::Shown {
-                evidence,
-                times,
-                counterpart,
-            } => write!(
-                f,
-                "{} {times} times, and the other way round {counterpart} times",
-                evidence.meaning()
-            ),
-            Self::MayHide {
-                evidence,
-                most,
-                allowed,
-                missing,
-            } => {
-                let more = missing.map_or_else(String::new, |missing| {
-                    format!(", about {missing} more are wanted")
-                });
-                write!(
-                    f,
-                    "too few rechecks{more}: \"{}\" may exceed its opposite by {}, {} allowed",
-                    evidence.meaning(),
-                    of_group(*most),
-                    of_group(*allowed)
-                )
-            }
-            Self::OneSided { count, mirrored } => write!(
-                f,
-                "{count} times this way, and {mirrored} times with the services exchanged"
-            ),
-        }
-    }
-}
-
-/// A share of a group as people read it: no more than all of it, although rechecks that are spread unevenly bound it worse.
-fn of_group(share: f64) -> String {
-    format!("{:.1} %", share.min(1.0) * 100.0)
-}
-
-#[cfg(test)]
-mod tests;

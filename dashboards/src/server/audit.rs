@@ -235,6 +235,15 @@ impl Asked {
         self
     }
 
+    /// With the stored decision that it rests on.
+    #[must_use]
+    pub(super) fn about(mut self, decision: Option<Uuid>) -> Self {
+        if let Some(id) = decision {
+            self.line.subject = id.to_string();
+        }
+        self
+    }
+
     /// The same off the runtime. Whoever asked may be gone meanwhile: it is written all the same.
     pub(super) async fn written(self, outcome: AuditOutcome, detail: impl Into<String>) {
         let detail = detail.into();

@@ -10,7 +10,7 @@ use parity_schemas::value::percent;
 
 use super::answer::{self, ErrorAnswer, no_mirror};
 use super::audit::Asked;
-use super::site::{RolloutAdmin, Site};
+use super::site::{RolloutAdmin, RolloutSet, Site};
 use super::visit::{Visited, Visitor};
 
 /// What takes all clients back.
@@ -45,7 +45,8 @@ pub(super) async fn change(
     // Off the runtime, and to its end: who asked may be gone meanwhile, and what was done has its line all the same.
     let done = tokio::task::spawn_blocking(move || {
         let before = deciding.document().percent;
-        let done = deciding.set(wanted, &who);
+        let RolloutSet { done, decision } = deciding.set(wanted, &who);
+        let asked = asked.about(decision);
         match &done {
             Ok(()) => asked.ended(AuditOutcome::Done, format!("{before} % → {wanted} %")),
             Err(why) => asked.ended(AuditOutcome::Refused, format!("{wanted} %: {why}")),

@@ -8,6 +8,7 @@ use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
+use uuid::Uuid;
 
 use super::access::Access;
 use super::reruns::Reruns;
@@ -35,10 +36,19 @@ pub trait RolloutAdmin: Send + Sync {
     /// How it stands.
     fn document(&self) -> RolloutDocument;
     /// The candidate serves this percent of the clients from now on, 0 to 100. A step up needs the gate, so this may take as
-    /// long as a decision. An error says why it is not done.
-    fn set(&self, percent: f64, who: &str) -> Result<(), String>;
+    /// long as a decision.
+    fn set(&self, percent: f64, who: &str) -> RolloutSet;
     /// All clients go back to the legacy, and stay there until somebody sets another percent.
     fn back(&self, who: &str);
+}
+
+/// What came of setting a percent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RolloutSet {
+    /// An error says why it is not done.
+    pub done: Result<(), String>,
+    /// The stored decision of the gate by which it was done or not, if it needed one.
+    pub decision: Option<Uuid>,
 }
 
 /// Which process the admin port belongs to.

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use parity_schemas::metrics::MetricsOutcome;
-use parity_schemas::stress::{LoadAnswers, LoadGenerator, LoadRequests};
+use parity_schemas::soak::{SoakDocument, SoakSide};
+use parity_schemas::stress::{
+    LoadAnswers, LoadGenerator, LoadRequests, StressDocument, StressSide,
+};
 use parity_schemas::visible::visible_up_to;
 
 use super::metrics::style;
@@ -13,15 +16,61 @@ use crate::view::stress::{answers, generator, sent};
 /// Longest text that is from elsewhere.
 pub(super) const MAX_CHARS: usize = 400;
 
+/// A result of a load, as far as both kinds have the same.
+pub(super) trait Loaded {
+    /// The service on one side.
+    type Side;
+
+    fn outcome(&self) -> (MetricsOutcome, &[String]);
+    fn is_interrupted(&self) -> bool;
+    /// Legacy and candidate: name, address and the rest.
+    fn sides(&self) -> [(&'static str, String, &Self::Side); 2];
+    fn answers(&self) -> Option<&LoadAnswers>;
+    fn requests(&self) -> &LoadRequests;
+    fn generator(&self) -> &LoadGenerator;
+}
+
+macro_rules! loaded {
+    ($($document:ty, $side:ty;)*) => {$(
+        impl Loaded for $document {
+            type Side = $side;
+
+            fn outcome(&self) -> (MetricsOutcome, &[String]) {
+                (self.outcome, &self.reasons)
+            }
+
+            fn is_interrupted(&self) -> bool {
+                self.interrupted
+            }
+
+            fn sides(&self) -> [(&'static str, String, &$side); 2] {
+                [("legacy", &self.legacy), ("candidate", &self.candidate)]
+                    .map(|(name, side)| (name, visible_up_to(&side.target, MAX_CHARS), side))
+            }
+
+            fn answers(&self) -> Option<&LoadAnswers> {
+                self.answers.as_ref()
+            }
+
+            fn requests(&self) -> &LoadRequests {
+                &self.requests
+            }
+
+            fn generator(&self) -> &LoadGenerator {
+                &self.generator
+            }
+        }
+    )*};
+}
+loaded! {
+    SoakDocument, SoakSide;
+    StressDocument, StressSide;
+}
+
 /// The outcome of what was done, and why.
-pub(super) fn head(
-    out: &mut String,
-    outcome: MetricsOutcome,
-    done: &str,
-    interrupted: bool,
-    reasons: &[String],
-) -> std::fmt::Result {
-    let ended = if interrupted {
+pub(super) fn head(out: &mut String, document: &impl Loaded, done: &str) -> std::fmt::Result {
+    let (outcome, reasons) = document.outcome();
+    let ended = if document.is_interrupted() {
         ", not finished: it was ended before its time"
     } else {
         ""
@@ -35,14 +84,9 @@ pub(super) fn head(
 }
 
 /// Whether both answered alike, what was sent, and what parity itself did.
-pub(super) fn foot(
-    out: &mut String,
-    found: Option<&LoadAnswers>,
-    requests: &LoadRequests,
-    own: &LoadGenerator,
-) -> std::fmt::Result {
+pub(super) fn foot(out: &mut String, document: &impl Loaded) -> std::fmt::Result {
     writeln!(out)?;
-    if let Some(found) = found {
+    if let Some(found) = document.answers() {
         writeln!(out, "answers    {}", answers(found))?;
         for difference in &found.differences {
             let route = visible_up_to(&difference.route, MAX_CHARS);
@@ -51,6 +95,6 @@ pub(super) fn foot(
             writeln!(out, "{}", styled(BAD, told))?;
         }
     }
-    writeln!(out, "sent       {}", sent(requests))?;
-    writeln!(out, "generator  {}", generator(own))
+    writeln!(out, "sent       {}", sent(document.requests()))?;
+    writeln!(out, "generator  {}", generator(document.generator()))
 }

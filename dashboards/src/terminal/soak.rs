@@ -5,7 +5,7 @@ use std::fmt::Write;
 use parity_schemas::soak::{SoakDocument, SoakTrend, SoakVerdict};
 use parity_schemas::visible::visible_up_to;
 
-use super::load::{MAX_CHARS, foot, head};
+use super::load::{Loaded as _, MAX_CHARS, foot, head};
 use super::{BAD, BOLD, DIM, GOOD, OPEN, styled};
 use crate::view::growth::{rule, told};
 use crate::view::stress::load;
@@ -19,18 +19,8 @@ pub fn soak(document: &SoakDocument) -> String {
 
 fn write(out: &mut String, document: &SoakDocument) -> std::fmt::Result {
     let done = format!("{}/s to both over {:.1} s", document.rate, document.seconds);
-    head(
-        out,
-        document.outcome,
-        &done,
-        document.interrupted,
-        &document.reasons,
-    )?;
-    for (name, side) in [
-        ("legacy", &document.legacy),
-        ("candidate", &document.candidate),
-    ] {
-        let target = visible_up_to(&side.target, MAX_CHARS);
+    head(out, document, &done)?;
+    for (name, target, side) in document.sides() {
         writeln!(
             out,
             "\n{} {target}: {}",
@@ -46,12 +36,7 @@ fn write(out: &mut String, document: &SoakDocument) -> std::fmt::Result {
         writeln!(out, "\n{}", styled(BOLD, "parity itself"))?;
         trends(out, &document.own, document.allowed)?;
     }
-    foot(
-        out,
-        document.answers.as_ref(),
-        &document.requests,
-        &document.generator,
-    )?;
+    foot(out, document)?;
     writeln!(out, "{}", styled(DIM, rule(document)))
 }
 

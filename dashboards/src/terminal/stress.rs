@@ -5,7 +5,7 @@ use std::fmt::Write;
 use parity_schemas::stress::StressDocument;
 use parity_schemas::visible::visible_up_to;
 
-use super::load::{MAX_CHARS, foot, head};
+use super::load::{Loaded as _, MAX_CHARS, foot, head};
 use super::metrics::{judged, table};
 use super::{BOLD, DIM, styled};
 use crate::view::stress::{cost, demands, limit, title};
@@ -19,18 +19,8 @@ pub fn stress(document: &StressDocument) -> String {
 
 fn write(out: &mut String, document: &StressDocument) -> std::fmt::Result {
     let done = format!("over {:.1} s", document.seconds);
-    head(
-        out,
-        document.outcome,
-        &done,
-        document.interrupted,
-        &document.reasons,
-    )?;
-    for (name, side) in [
-        ("legacy", &document.legacy),
-        ("candidate", &document.candidate),
-    ] {
-        let target = visible_up_to(&side.target, MAX_CHARS);
+    head(out, document, &done)?;
+    for (name, target, side) in document.sides() {
         writeln!(out, "{name:9}  {target}: {}", limit(side))?;
     }
     for shown in &document.tables {
@@ -45,17 +35,9 @@ fn write(out: &mut String, document: &StressDocument) -> std::fmt::Result {
         writeln!(out)?;
         judged(out, &document.thresholds)?;
     }
-    foot(
-        out,
-        document.answers.as_ref(),
-        &document.requests,
-        &document.generator,
-    )?;
+    foot(out, document)?;
     writeln!(out, "{}", styled(DIM, demands(&document.demands)))?;
-    for (name, side) in [
-        ("legacy", &document.legacy),
-        ("candidate", &document.candidate),
-    ] {
+    for (name, _, side) in document.sides() {
         for note in &side.notes {
             let note = visible_up_to(note, MAX_CHARS);
             writeln!(out, "{}", styled(DIM, format!("{name}: {note}")))?;

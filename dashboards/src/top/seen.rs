@@ -137,7 +137,7 @@ impl Meter {
         let now = Counted {
             ended: sum(|_| true),
             failed: sum(ClientOutcome::is_failure),
-            errors: sum(|outcome| outcome == ClientOutcome::ServerError),
+            errors: sum(ClientOutcome::is_error),
         };
         let before = self.before.replace(now)?;
         let ended = now.ended.checked_sub(before.ended)?;

@@ -10,7 +10,6 @@ use parity_comparator::decision::drops_too_much;
 use parity_schemas::evidence::{Decision, Outcome, RouteDecision};
 use parity_schemas::report::RouteReport;
 use parity_schemas::tally::Counts;
-use parity_schemas::verdict::Reason;
 use parity_schemas::visible::{visible_up_to, visible_value};
 use parity_schemas::watermark::Standing;
 
@@ -282,8 +281,12 @@ fn told(route: &RouteDecision, decision: &Decision) -> String {
         let received = plural(route.received, "request", "requests");
         return format!("none of {received} was compared{settled}");
     }
+    let own = route.counts.as_ref();
+    let what = own
+        .and_then(|own| own.counts.lacking(route.differing))
+        .map_or_else(|| "differ".to_owned(), |what| format!("got no {what}"));
     format!(
-        "{} of {} compared requests differ ({}, proven between {} and {}){settled}",
+        "{} of {} compared requests {what} ({}, proven between {} and {}){settled}",
         grouped(route.differing),
         grouped(route.compared),
         percent(route.rate),
@@ -297,13 +300,7 @@ fn failures(route: &RouteDecision) -> Vec<String> {
     let Some(own) = &route.counts else {
         return Vec::new();
     };
-    let counts = own.counts.not_compared.iter();
-    let mut failures: Vec<(Reason, u64)> = counts
-        .map(|(reason, count)| (*reason, *count))
-        .filter(|(reason, count)| reason.is_candidate_failure() && *count > 0)
-        .collect();
-    failures.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
-    let told = failures.into_iter();
+    let told = own.counts.failures_by_reason().into_iter();
     told.map(|(reason, count)| format!("- {} × {reason}: {}", grouped(count), reason.meaning()))
         .collect()
 }

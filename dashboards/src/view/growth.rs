@@ -42,9 +42,23 @@ pub(crate) fn told(trend: &SoakTrend, allowed: f64) -> Told {
             Grows::Descriptors | Grows::Threads => "below what a pool may take".to_owned(),
         };
     }
-    if trend.verdict == SoakVerdict::Flat && trend.jumps > 0.0 {
-        more = format!("{} at once", signed(trend.jumps, unit));
+    // The slope is that of what is left without jumps, and of all blocks: it may point to another side than the first and the last value,
+    // and a line that says both says nothing.
+    let slope = trend.per_request.map_or(0.0, |slope| slope.value);
+    let moved = ends.map_or(0.0, |(first, last)| last - first);
+    let is_flat = trend.verdict == SoakVerdict::Flat;
+    let is_against = is_flat && slope * moved < 0.0;
+    if is_flat && trend.jumps > 0.0 {
+        let rest = if slope > 0.0 {
+            "the slope is without that"
+        } else {
+            "and no growth besides"
+        };
+        more = format!("{} at once, {rest}", signed(trend.jumps, unit));
+    } else if is_against {
+        more = "no trend to either side".to_owned();
     }
+    let slope_of = |slope: Option<SoakSlope>| slope.filter(|_| !is_against);
     let word = match trend.verdict {
         SoakVerdict::BelowLimit => SoakVerdict::Growing,
         other => other,
@@ -54,13 +68,9 @@ pub(crate) fn told(trend: &SoakTrend, allowed: f64) -> Told {
         ends: ends.map_or_else(String::new, |(first, last)| {
             format!("{} → {}", shown(first, unit), shown(last, unit))
         }),
-        per_request: trend
-            .per_request
-            .as_ref()
-            .map_or_else(String::new, |slope| range(slope, unit)),
-        per_hour: trend
-            .per_hour
-            .as_ref()
+        per_request: slope_of(trend.per_request)
+            .map_or_else(String::new, |slope| range(&slope, unit)),
+        per_hour: slope_of(trend.per_hour)
             .map_or_else(String::new, |slope| signed(slope.value, unit)),
         more,
     }
@@ -96,4 +106,49 @@ pub(crate) fn signed(value: f64, unit: Unit) -> String {
         return format!("{sign}{size:.3} B");
     }
     format!("{sign}{}", shown(size, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(ends: [f64; 2], slope: f64, jumps: f64) -> Told {
+        let slope = SoakSlope {
+            value: slope,
+            low: slope - 1.0,
+            high: slope + 1.0,
+        };
+        let trend = SoakTrend {
+            of: Grows::Threads,
+            source: "process".to_owned(),
+            verdict: SoakVerdict::Flat,
+            why: None,
+            samples: 60,
+            first: Some(ends[0]),
+            last: Some(ends[1]),
+            per_request: Some(slope),
+            per_hour: Some(slope),
+            jumps,
+            blocks: Vec::new(),
+        };
+        told(&trend, 0.0)
+    }
+
+    /// A line said that something rose, and that it falls with each request.
+    #[test]
+    fn a_line_says_one_thing() {
+        let jumped = flat([10.0, 40.0], -2.0, 30.0);
+        assert_eq!((&*jumped.per_request, &*jumped.per_hour), ("", ""));
+        assert_eq!(jumped.more, "+30 at once, and no growth besides");
+        let besides = flat([10.0, 40.0], 2.0, 25.0);
+        assert_eq!(besides.per_request, "+2 (+1 to +3)");
+        assert_eq!(besides.more, "+25 at once, the slope is without that");
+        for (ends, slope) in [([10.0, 11.0], -2.0), ([11.0, 10.0], 2.0)] {
+            let neither = flat(ends, slope, 0.0);
+            assert_eq!((&*neither.per_request, &*neither.per_hour), ("", ""));
+            assert_eq!(neither.more, "no trend to either side");
+        }
+        let falling = flat([11.0, 10.0], -2.0, 0.0);
+        assert_eq!((&*falling.per_hour, &*falling.more), ("-2", ""));
+    }
 }

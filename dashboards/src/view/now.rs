@@ -145,7 +145,7 @@ impl Now<'_> {
             per_second: received as f64 * 1e6 / micros as f64,
             ended: sum(&clients, |_| true),
             failed: sum(&clients, ClientOutcome::is_failure),
-            errors: sum(&clients, |outcome| outcome == ClientOutcome::ServerError),
+            errors: sum(&clients, ClientOutcome::is_error),
         }
     }
 
@@ -165,7 +165,7 @@ impl Now<'_> {
         };
         let errors = match rate.errors {
             0 => String::new(),
-            errors => format!(", {} answered 5xx by the legacy", share(errors)),
+            errors => format!(", {} answered 5xx", share(errors)),
         };
         // The share is of minutes, of which the outage may be the last seconds.
         let down = if self.is_legacy_down() {

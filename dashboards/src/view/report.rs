@@ -104,8 +104,11 @@ impl<'a> ReportView<'a> {
                     grouped(open)
                 ),
             };
+            let what = counts
+                .lacking(differing)
+                .map_or_else(|| "differ".to_owned(), |what| format!("got no {what}"));
             format!(
-                "{} of {} compared requests differ ({rate}), on {bad} of {} routes{open}",
+                "{} of {} compared requests {what} ({rate}), on {bad} of {} routes{open}",
                 grouped(differing),
                 grouped(compared),
                 self.report.routes.len(),

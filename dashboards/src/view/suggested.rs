@@ -16,7 +16,7 @@ use super::noise::NoiseView;
 use super::stored::Stored;
 
 /// Who answers for a suggested rule, until somebody does.
-const OWNER: &str = "(nobody yet)";
+pub const NOBODY: &str = "(nobody yet)";
 /// Stored mismatches of one group in which a new name is looked for: all of them must have the same.
 const EXAMPLES: usize = 20;
 /// Groups of one place that are asked for such mismatches: they differ only in their shape.
@@ -54,7 +54,7 @@ pub fn suggested(
         .map(|noise| noise.group.fingerprint.as_str());
     let noisy: HashSet<&str> = noisy.collect();
     for suggested in &mut rules {
-        suggested.rule.owner = Some(OWNER.to_owned());
+        suggested.rule.owner = Some(NOBODY.to_owned());
         suggested.rule.expires = Some(expires.to_owned());
         let names = suggested.fingerprints.iter();
         suggested.noise_like = names.filter(|name| noisy.contains(name.as_str())).count() as u64;

@@ -271,7 +271,10 @@ impl Relay {
         let Some(client) = self.client_ticket.take() else {
             return;
         };
-        client.end(ClientOutcome::of_status(self.status));
+        client.end(match side {
+            Side::Legacy => ClientOutcome::of_status(self.status),
+            Side::Candidate => ClientOutcome::of_candidate(self.status),
+        });
         // An answer without a body ended with its head.
         let until = self.client_since.take().unwrap_or(now);
         let elapsed = until

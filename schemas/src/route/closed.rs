@@ -1,26 +1,18 @@
 //! Routes that forbid shadowing hold under every spelling of their path.
 //!
-//! A server reads `/%6cogout`, `//logout`, `/./logout`, `/Logout` or `/logout;a=b` as `/logout`, and answers HEAD as GET. Nobody knows what the
-//! candidate's router does, so what differs from a forbidden route only in such a way is forbidden, too: for the shadow, and for a
-//! rollout, which sends nothing to the candidate that may not be shadowed. Only a route without placeholders that is for this very spelling says
+//! A server reads `/%6cogout`, `//logout`, `/Logout` or `/logout;a=b` as `/logout`, and answers HEAD as GET. Nobody knows what the candidate's
+//! router does, so what some service may take for a forbidden route ([`super::spelled`]) is forbidden, too: for the shadow, and for a rollout,
+//! which sends nothing to the candidate that may not be shadowed. Only a route without placeholders that is for this very spelling says
 //! otherwise. The order of the routes counts as it does for the exact ones.
 //!
-//!
-//! An escaped separator is one for some routers, and a character of its segment for others; a dot segment climbs or is a name; and a path may
-//! end at an escaped NUL, `?` or `#`. So a path has several readings, and a request is forbidden if it is by any of them.
-//!
-//! A request costs nothing more where no route forbids anything.
+//! A request costs nothing more where no route forbids anything, and no copy where its path is of lower-case letters and digits.
 
 use std::sync::Arc;
 
 use http::Method;
-use percent_encoding::percent_decode;
 
-use super::near::{MAX_ENCODINGS, bare, decoded, folded, folded_rule, lower};
+use super::spelled::{folded_rule, readings};
 use super::{RouteRule, Segment};
-
-/// Bytes that a character has in as many layers of percent encoding as are undone: three times as many with each.
-const MAX_ESCAPE: usize = 3_usize.pow(MAX_ENCODINGS as u32);
 
 /// What forbids shadowing, among all rules. Empty if none does.
 #[derive(Default)]
@@ -71,8 +63,9 @@ impl ClosedPaths {
         if is_plain(path) {
             return self.is_closed(method, || path.split('/').filter(|step| !step.is_empty()));
         }
-        self.forbids_reading(method, path)
-            || cut(path).is_some_and(|path| self.forbids_reading(method, path))
+        let forbids =
+            |steps: Vec<String>| self.is_closed(method, || steps.iter().map(String::as_str));
+        readings(path).any(forbids)
     }
 
     /// HEAD as the GET of the path as it is written.
@@ -82,13 +75,6 @@ impl ClosedPaths {
                 && (rule.matches(&Method::HEAD, path) || rule.matches(&Method::GET, path))
         };
         self.rules.iter().find(may_hold).is_some_and(is_closed)
-    }
-
-    fn forbids_reading(&self, method: &Method, path: &str) -> bool {
-        let forbids =
-            |steps: &[String]| self.is_closed(method, || steps.iter().map(String::as_str));
-        forbids(&folded(path))
-            || has_readings(path) && (forbids(&kept(path, true)) || forbids(&kept(path, false)))
     }
 
     /// Whether the first rule for what a path means forbids.
@@ -116,42 +102,6 @@ fn is_closed(rule: &RouteRule) -> bool {
 fn is_literal(rule: &RouteRule) -> bool {
     let mut segments = rule.segments.iter();
     segments.all(|segment| matches!(segment, Segment::Literal(_)))
-}
-
-/// Whether the steps of a path are others where escapes stay in their segment.
-fn has_readings(path: &str) -> bool {
-    path.contains(['%', '\\', ';']) || path.contains("/.")
-}
-
-/// The steps of a path between slashes that are written as such. What is empty only without its parameters or blanks is a
-/// step, as it is for a router that decodes late. Dot segments climb or are names.
-fn kept(path: &str, is_climbing: bool) -> Vec<String> {
-    let mut steps = Vec::new();
-    for written in path.split('/').filter(|written| !written.is_empty()) {
-        let step = decoded(written);
-        match bare(&step) {
-            "." if is_climbing => {}
-            ".." if is_climbing => {
-                steps.pop();
-            }
-            step => steps.push(lower(step)),
-        }
-    }
-    steps
-}
-
-/// A path up to the first escape of a character at which a service may take it to end.
-fn cut(path: &str) -> Option<&str> {
-    let ends = |(at, _): &(usize, &str)| {
-        let written = path.as_bytes().get(*at..).unwrap_or_default();
-        let mut bytes = written.get(..MAX_ESCAPE).unwrap_or(written).to_vec();
-        for _ in 0..MAX_ENCODINGS {
-            bytes = percent_decode(&bytes).collect();
-        }
-        matches!(bytes.first(), Some(0 | b'?' | b'#'))
-    };
-    let (at, _) = path.match_indices('%').find(ends)?;
-    path.get(..at)
 }
 
 impl Folded {
@@ -217,6 +167,16 @@ mod tests {
             "/logout;a=b",
             "/logout%20",
             "\\logout",
+            "/logout+",
+            "/+/logout",
+            "/\u{ff4c}ogout",
+            "/%EF%BD%8Cogout",
+            "/logout\u{ff0e}",
+            "/logout..;",
+            "/logout.html",
+            "/users/7/close+",
+            "/users/+/close",
+            "/users/%FF/close",
             "/users/7/close",
             "/users/7/Close",
             "/users//7/%43lose",
@@ -232,7 +192,8 @@ mod tests {
             "/logout/now",
             "/users/close",
             "/a/logout",
-            "/logout.html",
+            "/logout-all",
+            "/\u{65e5}\u{672c}",
         ] {
             assert_eq!(shadow(&Method::GET, path), Some(true), "{path}");
         }

@@ -6,12 +6,9 @@
 //! It keeps a label of its own, because the legacy may answer it with 404.
 
 use http::Method;
-use percent_encoding::percent_decode_str;
 
+use super::spelled::{folded, folded_rule};
 use super::{RouteRule, Segment};
-
-/// Layers of percent encoding that are undone: a proxy and a service may each undo one.
-pub(super) const MAX_ENCODINGS: usize = 3;
 
 /// The paths of all rules in the form in which such writings are equal. Empty if none is of a GraphQL endpoint.
 #[derive(Default)]
@@ -93,63 +90,6 @@ fn matches(wanted: &[Segment], path: &[String]) -> bool {
     actual.next().is_none()
 }
 
-pub(super) fn folded_rule(segments: &[Segment]) -> Vec<Segment> {
-    let mut out = Vec::new();
-    for segment in segments {
-        match segment {
-            Segment::Literal(text) => {
-                let steps = folded(text).into_iter();
-                out.extend(steps.map(|text| Segment::Literal(text.into())));
-            }
-            other => out.push(other.clone()),
-        }
-    }
-    out
-}
-
-/// A path or a part of one without its layers of percent encoding.
-pub(super) fn decoded(path: &str) -> String {
-    let mut plain = path.to_owned();
-    for _ in 0..MAX_ENCODINGS {
-        if !plain.contains('%') {
-            break;
-        }
-        plain = percent_decode_str(&plain).decode_utf8_lossy().into_owned();
-    }
-    plain
-}
-
-/// A decoded step without its parameters, and without blanks around it.
-pub(super) fn bare(step: &str) -> &str {
-    step.split(';').next().unwrap_or_default().trim()
-}
-
-/// A bare step in lower case, without dots and blanks at its end.
-pub(super) fn lower(step: &str) -> String {
-    step.trim_end_matches(['.', ' ']).to_lowercase()
-}
-
-/// The steps of a path: decoded, in lower case, without parameters, dots and blanks at the end, and without those that lead
-/// nowhere.
-pub(super) fn folded(path: &str) -> Vec<String> {
-    let mut steps: Vec<String> = Vec::new();
-    for step in decoded(path).split(['/', '\\']) {
-        match bare(step) {
-            "." => {}
-            ".." => {
-                steps.pop();
-            }
-            step => {
-                let step = lower(step);
-                if !step.is_empty() {
-                    steps.push(step);
-                }
-            }
-        }
-    }
-    steps
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -204,6 +144,9 @@ mod tests {
                 "/api\\graphql",
                 "/api/graphql.",
                 "/api/graphql%20",
+                "/api/graphql+",
+                "/api/%EF%BD%87raphql",
+                "/api/\u{ff47}raph\u{200b}ql",
             ] {
                 for method in [Method::GET, Method::HEAD, Method::POST] {
                     let route = resolve(method.clone(), path);

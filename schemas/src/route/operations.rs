@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{MAX_INTERNED, Route, RoutePolicy, RouteRule};
+use super::{MAX_INTERNED, Route, RoutePolicy, RouteRule, split_operation};
 use crate::graphql::{Operation, Part};
 
 /// What a `[[route]]` says of one operation.
@@ -117,13 +117,6 @@ fn policy(route: &Route, operation: &Operation) -> RoutePolicy {
         recheck: recheck.flatten(),
         ..named.map_or(route.policy, |named| route.policy_of(named))
     }
-}
-
-/// Splits the label of an operation into that of its route and the operation.
-pub fn split_operation(label: &str) -> Option<(&str, &str)> {
-    let path = label.find(' ')? + 1;
-    let end = path + label.get(path..)?.find(' ')?;
-    Some((label.get(..end)?, label.get(end + 1..)?))
 }
 
 /// Whether requests with this label are meant by `route`: it is their label, or they are operations of it.

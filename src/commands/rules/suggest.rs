@@ -28,7 +28,12 @@ pub(super) fn run(args: &SuggestArgs) -> Result<ExitCode> {
         }
         terminal::note(&visible(&absent.sentence));
     }
-    let found = view::suggested(&reader, &decided, &view::expires(Timestamp::now()))?;
+    let mut found = view::suggested(&reader, &decided, &view::expires(Timestamp::now()))?;
+    if args.owner.is_some() {
+        for one in &mut found.rules {
+            one.rule.owner.clone_from(&args.owner);
+        }
+    }
     are_suggested(&args.lossy, &found)?;
     if args.write {
         write(args, &found)?;
@@ -73,6 +78,13 @@ fn write(args: &SuggestArgs, found: &Suggestions) -> Result<()> {
     if kept > 0 {
         let kept = plural(kept, "rule stays as it is", "rules stay as they are");
         told.push(format!("{kept}: their ids are there already"));
+    }
+    if added > 0 && args.owner.is_none() {
+        let nobody = view::NOBODY;
+        let whose = if added == 1 { "its" } else { "their" };
+        told.push(format!(
+            "{whose} owner is \"{nobody}\": write who answers for it into the file (--owner NAME does)"
+        ));
     }
     let open = (found.rules.len() - decided.len()) as u64;
     if open > 0 {

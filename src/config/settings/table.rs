@@ -64,8 +64,13 @@ macro_rules! settings {
 }
 
 pub(crate) mod metrics;
+mod sides;
 pub(crate) mod soak;
+mod stores;
 pub(crate) mod stress;
+
+pub(crate) use self::sides::{Side, candidate, forwarding, legacy};
+pub(crate) use self::stores::{clickhouse, kafka, record, recording, redact, retention};
 
 const fn text(key: &'static str, about: &'static str) -> One<String> {
     One::new(key, Kind::Text, value::text, about)
@@ -191,92 +196,6 @@ pub(crate) mod mirror {
     }
 }
 
-/// The settings of one side.
-pub(crate) struct Side {
-    pub(crate) url: &'static One<UpstreamUrl>,
-    pub(crate) protocol: &'static One<Protocol>,
-    pub(crate) host: &'static One<HeaderValue>,
-    pub(crate) rewrite: &'static One<PathRewrite>,
-    pub(crate) set_headers: &'static Many<(HeaderName, HeaderValue)>,
-    pub(crate) remove_headers: &'static Many<HeaderName>,
-    pub(crate) credentials_file: &'static One<PathBuf>,
-}
-
-/// Declares the settings of one side.
-macro_rules! side {
-    ($side:literal, $url:path) => {
-        #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-        use super::*;
-
-        settings! {
-            PROTOCOL: One<Protocol> = text(
-                concat!($side, ".protocol"),
-                concat!("What the ", $side, " speaks: http1, http2, or auto (https: by ALPN; else HTTP/1.1, and HTTP/2 for gRPC)"),
-            ).read_as(services::protocol).default("auto");
-            HOST: One<HeaderValue> = text(
-                concat!($side, ".host"),
-                concat!("Host that the ", $side, " gets in the place of the client's"),
-            ).read_as(services::host).example("payments.example");
-            REWRITE: One<PathRewrite> = text(
-                concat!($side, ".rewrite"),
-                concat!("Prefix of the path that is replaced for the ", $side, ": \"/api -> /v2\""),
-            ).read_as(services::rewrite).example("/api -> /v2");
-            SET_HEADERS: Many<(HeaderName, HeaderValue)> = list(
-                concat!($side, ".set_headers"),
-                concat!("Headers set in requests for the ", $side, ": \"name: value\""),
-            ).read_as(services::header).empty().hides_values();
-            REMOVE_HEADERS: Many<HeaderName> = list(
-                concat!($side, ".remove_headers"),
-                concat!("Headers removed from requests for the ", $side),
-            ).read_as(services::header_name).empty();
-            CREDENTIALS_FILE: One<PathBuf> = path(
-                concat!($side, ".credentials_file"),
-                concat!("File with headers for the ", $side, " that are secret, one \"name: value\" on a line; # begins a comment"),
-            );
-        }
-
-        /// All that is said about this side.
-        pub(crate) static SIDE: Side = Side {
-            url: &$url,
-            protocol: &PROTOCOL,
-            host: &HOST,
-            rewrite: &REWRITE,
-            set_headers: &SET_HEADERS,
-            remove_headers: &REMOVE_HEADERS,
-            credentials_file: &CREDENTIALS_FILE,
-        };
-    };
-}
-
-/// What requests for the legacy get.
-pub(crate) mod legacy {
-    side!("legacy", mirror::LEGACY);
-}
-
-/// What requests for the candidate get.
-pub(crate) mod candidate {
-    side!("candidate", mirror::CANDIDATE);
-}
-
-/// What a proxy tells the services about the client.
-pub(crate) mod forwarding {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        X_FORWARDED_FOR: One<bool> = switch("forwarding.x_forwarded_for", "Add the client's address to X-Forwarded-For")
-            .default_of(|| default::switch(Forwarding::default().x_forwarded_for));
-        X_FORWARDED_ORIGIN: One<bool> = switch("forwarding.x_forwarded_origin", "Send X-Forwarded-Proto and X-Forwarded-Host")
-            .default_of(|| default::switch(Forwarding::default().x_forwarded_origin));
-        FORWARDED: One<bool> = switch("forwarding.forwarded", "Add an element to Forwarded (RFC 7239)")
-            .default_of(|| default::switch(Forwarding::default().forwarded));
-        VIA: One<Box<str>> = text("forwarding.via", "Name by which this proxy is added to Via; not sent without one")
-            .read_as(services::pseudonym).example("parity");
-        TRUSTED_PROXIES: Many<IpNet> = list("forwarding.trusted_proxies", "Addresses and networks whose X-Forwarded-… and Forwarded are passed on; with a list, those of others are removed")
-            .read_as(services::network).example("10.0.0.0/8");
-    }
-}
-
 /// What a mirror may use.
 pub(crate) mod limits {
     #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
@@ -364,108 +283,6 @@ pub(crate) mod attributes {
             .read_as(services::counted_header).empty();
         CANDIDATE_INSTANCE: One<HeaderName> = text("attributes.candidate_instance", "Header of the candidate's answers that names the instance which answered; its values are recorded clear")
             .read_as(services::counted_header).example("x-pod");
-    }
-}
-
-/// Where the record is: what mirrors write, and `report`, `gate` and `ui` read.
-pub(crate) mod record {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        STORE: One<StoreUrl> = store("record.store", "Where the record is kept")
-            .default("sqlite:parity.db").flag("--store", "URL").needs_restart().formerly("mirror.store");
-        SPOOL: One<PathBuf> = path("record.spool", "Folder, of this process alone, for records that a Kafka broker has not acknowledged")
-            .default_of(|| SpoolConfig::default().folder.display().to_string())
-            .flag("--spool", "FOLDER").needs_restart().formerly("mirror.spool");
-        SPOOL_SIZE: One<u64> = size("record.spool_size", "Bytes of records in the spool; more are dropped and counted")
-            .default_of(|| default::size(SpoolConfig::default().max_bytes)).needs_restart().formerly("limits.spool");
-    }
-}
-
-/// Recording live requests, to replay them.
-pub(crate) mod recording {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        FILE: One<String> = text("recording.file", "File to which the requests of clients are recorded, redacted, to be replayed; packed if it ends in .zst")
-            .example("live.ndjson.zst").flag("--record", "FILE").needs_restart();
-        ANSWERS: One<bool> = switch("recording.answers", "Record the legacy's answers, too")
-            .default("off").flag("--record-answers", "on|off").needs_restart();
-        FILE_SIZE: One<u64> = size("recording.file_size", "Bytes of a file of the recording before the next one is begun")
-            .default("256MiB").needs_restart();
-        FILES: One<usize> = count("recording.files", "Files of the recording that are kept; the oldest go first")
-            .default("8").needs_restart();
-    }
-}
-
-/// What may be recorded clear.
-pub(crate) mod redact {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        KEEP_HEADERS: Many<String> = list("redact.keep_headers", "Headers whose values are recorded clear; a list takes the place of the default one")
-            .default_list(|| RedactConfig::default().keep_headers);
-        KEEP_QUERY: Many<String> = list("redact.keep_query", "Query parameters whose values are recorded clear; a list takes the place of the default one")
-            .default_list(|| RedactConfig::default().keep_query);
-        MASK_KEYS: Many<String> = list("redact.mask_keys", "Keys in bodies whose values are recorded as hmac:…, besides password, secret, token and their like")
-            .default_list(|| RedactConfig::default().mask_keys);
-        TEXT: One<PlainText> = text("redact.text", "Plain text in the record: patterns (without what looks like a secret, best effort) or hidden (length and hash only)")
-            .read_as(value::plain_text).default_of(|| default::word(&RedactConfig::default().text, &value::PLAIN_TEXT));
-        KEY_FILE: One<PathBuf> = path("redact.key_file", "Key of the hmac: values in the record, the same for all instances (random per process by default)")
-            .flag("--redaction-key-file", "FILE").needs_restart().formerly("mirror.redaction_key_file");
-    }
-}
-
-/// For how long the record is kept.
-pub(crate) mod retention {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        BODIES: One<Duration> = duration("retention.bodies", "How long requests and answers of sampled mismatches are kept")
-            .default_of(|| default::duration(Retention::default().samples)).needs_restart();
-        MISMATCHES: One<Duration> = duration("retention.mismatches", "How long mismatches are kept")
-            .default_of(|| default::duration(Retention::default().mismatches)).needs_restart();
-        TALLIES: One<Duration> = duration("retention.tallies", "How long counts are kept")
-            .default_of(|| default::duration(Retention::default().tallies)).needs_restart();
-        SIZE: One<u64> = size("retention.size", "Size of the store above which the oldest bodies, then the oldest mismatches, go first (SQLite only)")
-            .default_of(|| default::size(Retention::default().max_bytes)).needs_restart();
-    }
-}
-
-/// How to get into Kafka.
-pub(crate) mod kafka {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        SECURITY: One<KafkaSecurity> = text("kafka.security", "plaintext, ssl, sasl_plaintext or sasl_ssl; TLS needs a build with the feature kafka-tls")
-            .read_as(|text| value::word(text, &KafkaSecurity::WORDS))
-            .default_of(|| default::word(&KafkaSecurity::default(), &KafkaSecurity::WORDS)).needs_restart();
-        MECHANISM: One<SaslMechanism> = text("kafka.mechanism", "How to log in with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
-            .read_as(|text| value::word(text, &SaslMechanism::WORDS))
-            .default_of(|| default::word(&SaslMechanism::default(), &SaslMechanism::WORDS)).needs_restart();
-        USERNAME: One<String> = text("kafka.username", "Who logs in with SASL").needs_restart();
-        PASSWORD: One<String> = secret("kafka.password", "Password of kafka.username").needs_restart();
-        PASSWORD_FILE: One<PathBuf> = path("kafka.password_file", "File with the password of kafka.username").needs_restart();
-        CA_FILE: One<PathBuf> = path("kafka.ca_file", "PEM certificates to trust for TLS to Kafka, instead of the system's").needs_restart();
-        CERTIFICATE_FILE: One<PathBuf> = path("kafka.certificate_file", "PEM certificate of ours, where the broker wants one").needs_restart();
-        KEY_FILE: One<PathBuf> = path("kafka.key_file", "PEM key of kafka.certificate_file").needs_restart();
-    }
-}
-
-/// How to get into `ClickHouse`.
-pub(crate) mod clickhouse {
-    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
-    use super::*;
-
-    settings! {
-        PASSWORD: One<String> = secret("clickhouse.password", "Password of the user in a clickhouse:// URL").needs_restart();
-        PASSWORD_FILE: One<PathBuf> = path("clickhouse.password_file", "File with the password of the user in a clickhouse:// URL").needs_restart();
-        CA_FILE: One<PathBuf> = path("clickhouse.ca_file", "PEM certificates to trust for ?secure=true, besides the system's").needs_restart();
     }
 }
 

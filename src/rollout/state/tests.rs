@@ -172,3 +172,32 @@ fn a_file_that_cannot_be_read_is_a_fall_back() {
     assert!(opened.fell_back.is_some());
     assert!(opened.write(&path).is_err());
 }
+
+/// It was taken as it is: whoever left the address out served clients by a candidate of which nothing was known.
+#[test]
+fn a_file_that_does_not_say_of_what_it_is_proves_nothing() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = place.path().join("state.json");
+    let known = identity("1");
+    let mut saved = Saved::open(&path, &known, &plan());
+    saved.percent = 30.0;
+    saved.write(&path).expect("writable");
+    let whole: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+    for key in ["candidate", "rules_hash", "instance"] {
+        for cut in [None, Some(serde_json::Value::Null)] {
+            let mut other = whole.clone();
+            let fields = other.as_object_mut().expect("an object");
+            match cut {
+                None => drop(fields.remove(key)),
+                Some(null) => drop(fields.insert(key.to_owned(), null)),
+            }
+            std::fs::write(&path, other.to_string()).expect("writable");
+            let opened = Saved::open(&path, &known, &plan());
+            assert_eq!(opened.percent.to_string(), "0", "{key}");
+            // What was counted before may be of another process.
+            assert_eq!(opened.counts_from.is_some(), key == "candidate", "{key}");
+            assert_eq!(opened.other_than(&known), None, "{key} is known now");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{becomes, get_as, named, post, rollout, settings, under_way, who};
+use super::{becomes, get_as, named, on_the_way, post, rollout, settings, under_way, who};
 use crate::support::process::Place;
 use crate::support::service::{Service, nobody};
 use crate::support::wait_for;
@@ -19,7 +19,7 @@ fn another_address_of_the_candidate_and_other_rules_begin_at_nothing() {
     place.write("parity.toml", &lines);
     // What is known of it now is kept.
     for _ in 0..2 {
-        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
         assert_eq!(rollout(&mirror)["percent"], 100.0);
         assert_eq!(mirror.stop().0, 0);
     }
@@ -50,7 +50,7 @@ fn another_address_of_the_candidate_and_other_rules_begin_at_nothing() {
 fn two_processes_cannot_have_one_file() {
     let (legacy, candidate) = (named("legacy"), named("candidate"));
     let place = under_way(100.0, "");
-    let first = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let first = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     assert_eq!(rollout(&first)["percent"], 100.0);
     let other = Place::new();
     let file = place.path().join("parity-rollout.json");
@@ -104,7 +104,7 @@ fn a_fall_back_that_keeps_a_rollout_back_is_told_with_what_lifts_it() {
 fn a_legacy_that_is_only_the_shadow_is_known_to_be_down() {
     let place = under_way(100.0, "");
     let candidate = named("candidate");
-    let mirror = place.mirror(&nobody(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &nobody(), &candidate.url(), &[]);
     assert_eq!(mirror.status()["legacy_reachable"], true);
     assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "candidate");
     wait_for("what the shadow says", || {
@@ -122,7 +122,7 @@ fn a_shadow_that_is_cut_by_its_deadline_does_not_say_that_the_legacy_is_down() {
         std::thread::park_timeout(std::time::Duration::from_secs(5));
         crate::support::service::Answer::json("{}")
     });
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "candidate");
     becomes(&mirror, "the shadow is cut", |now| {
         now["legacy"]["errors"] == 1
@@ -140,7 +140,7 @@ fn streams_say_nothing_of_times_on_either_side() {
         })
     };
     let (legacy, candidate) = (service(), service());
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     for number in 0..5 {
         assert_eq!(get_as(&mirror, "anna", &format!("/{number}")).status, 200);
     }
@@ -177,7 +177,7 @@ fn what_was_counted_at_another_address_proves_nothing_of_this_one() {
 fn who_makes_sure_of_a_fall_back_does_not_replace_its_cause() {
     let (legacy, candidate) = (named("legacy"), named("candidate"));
     let place = under_way(100.0, "");
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     assert_eq!(post(&mirror, "back").status, 200);
     let fell = rollout(&mirror)["fell_back"].clone();
     assert_eq!(fell["from"], 100.0);

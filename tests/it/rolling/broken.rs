@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::{BODY, falls_back, get_as, named, rollout, under_way, who};
+use super::{BODY, falls_back, get_as, named, on_the_way, rollout, under_way, who};
 use crate::support::client::{self, Connection};
 use crate::support::service::{Request, Service, nobody};
 
@@ -38,7 +38,7 @@ fn a_safe_request_that_the_candidate_cannot_answer_is_answered_by_the_legacy_onc
         let legacy = named("legacy");
         let candidate = act.map(Service::misbehaving);
         let url = candidate.as_ref().map_or_else(nobody, Service::url);
-        let mirror = place.mirror(&legacy.url(), &url, &[]);
+        let mirror = on_the_way(&place, &legacy.url(), &url, &[]);
         for method in ["GET", "HEAD", "OPTIONS"] {
             let answer = client::send(mirror.address, method, "/items/1", &[("x-user", "a")], b"");
             assert_eq!(
@@ -82,7 +82,7 @@ fn behind_the_head_nothing_is_repaired_and_the_candidate_is_charged() {
             .write_all(b"HTTP/1.1 200 OK\r\nServer: candidate\r\nContent-Length: 100\r\n\r\nbegin");
         reset(request, stream);
     });
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let mut connection = Connection::open(mirror.address);
     connection.send("GET", "/items/1", &[("x-user", "a")], b"");
     assert!(connection.answer("GET").is_none(), "it is not whole");
@@ -115,7 +115,7 @@ fn an_answer_that_crawls_comes_whole_also_when_the_clients_go_back_meanwhile() {
             let _sent = stream.write_all(byte);
         }
     });
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let mut connection = Connection::open(mirror.address);
     connection.send("GET", "/items/1", &[("x-user", "a")], b"");
     crate::support::wait_for("the candidate is asked", || {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    BODY, Switch, becomes, changes, falls_back, get_as, named, post, rollout, set, settings, state,
-    under_way, who,
+    BODY, Switch, becomes, changes, falls_back, get_as, named, on_the_way, post, rollout, set,
+    settings, state, under_way, who,
 };
 use crate::support::process::Place;
 use crate::support::service::{Answer, Service};
@@ -43,7 +43,7 @@ fn more_errors_or_longer_times_than_the_legacys_take_the_clients_back() {
         });
         let switch = Switch::default();
         let candidate = turning(&switch, act);
-        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
         for _ in 0..12 {
             assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "candidate");
         }
@@ -117,6 +117,8 @@ fn a_restart_after_a_fall_back_stays_at_nothing_until_a_person_says_otherwise() 
     let place = Place::new();
     place.write("parity.toml", settings("candidate_percent = 100", ""));
     let mut fallen = state(0.0);
+    // Of a candidate that nobody knows nothing counts that was received before the next minute.
+    fallen["candidate"] = json!(candidate.url());
     fallen["fell_back"] = json!({
         "at": "2026-01-01T00:00:00.000000Z", "who": "parity", "reason": "the candidate is down", "from": 30.0
     });

@@ -4,9 +4,10 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{BODY, Switch, becomes, get_as, named, post, rollout, settings};
+use super::{BODY, Switch, becomes, changes, get_as, named, post, rollout, settings};
 use crate::support::process::Place;
 use crate::support::service::{Request, Service};
+use crate::support::wait_for;
 
 #[test]
 fn a_step_that_is_due_waits_while_the_gate_is_undecided() {
@@ -103,7 +104,8 @@ fn a_failure_at_thirty_percent_costs_no_client_an_answer_and_ends_the_schedule()
         (&0.0.into(), &0.0.into())
     );
     let report = mirror.answered_in("sqlite:parity.db", sent);
-    assert_eq!(report.0["clients"]["2xx"], sent, "{}", report.0);
+    let of = |outcome: &str| report.0["clients"][outcome].as_u64().unwrap_or(0);
+    assert_eq!(of("2xx") + of("candidate_2xx"), sent, "{}", report.0);
     assert_eq!(mirror.stop().0, 0);
     // All steps are due, and nothing happens.
     let plan = "schedule = [\"10 after 0s\", \"100 after 1ms\"]";
@@ -116,4 +118,56 @@ fn a_failure_at_thirty_percent_costs_no_client_an_answer_and_ends_the_schedule()
         (&0.0.into(), &0.0.into())
     );
     assert_eq!(again["fell_back"]["from"], 30.0);
+}
+
+/// They were lines of changes alone, and no decision could be looked at or made again.
+#[test]
+fn each_step_up_hold_and_fall_back_is_a_decision_in_the_record() {
+    let place = Place::new();
+    let bounds = "max_error_excess = 1\nmax_latency_ratio = 10000";
+    place.write("parity.toml", settings("candidate_percent = 10", bounds));
+    let differs = Switch::default();
+    let turning = differs.clone();
+    let legacy = named("legacy");
+    let candidate = Service::start(move |_| {
+        let body = if turning.is_on() { "{}" } else { BODY };
+        super::Answer::json(body)
+    });
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let stored = || {
+        let page = mirror.ask("/api/v1/decisions").json();
+        page["decisions"].as_array().cloned().expect("a list")
+    };
+    let outcomes = || -> Vec<String> {
+        let of = |one: &serde_json::Value| one["outcome"].as_str().expect("a word").to_owned();
+        stored().iter().map(of).collect()
+    };
+    // Held, and asked again and again: once in the record.
+    assert_eq!(get_as(&mirror, "anna", "/items/1").status, 200);
+    wait_for("a step that is held", || {
+        (outcomes() == ["undecided"]).then_some(())
+    });
+    let seen = rollout(&mirror)["gate"].clone();
+    becomes(&mirror, "asked again", |now| now["gate"] != seen);
+    assert_eq!(outcomes(), ["undecided"]);
+    for number in 0..super::ENOUGH {
+        get_as(&mirror, "anna", &format!("/items/{number}"));
+    }
+    becomes(&mirror, "the step up", |now| now["percent"] == 10.0);
+    let line = |action| wait_for("its line", || changes(&mirror, action).pop());
+    let up = line("rollout_set");
+    assert_eq!(outcomes(), ["pass", "undecided"]);
+    assert_eq!(up["subject"], stored()[0]["id"], "{up}");
+    differs.on();
+    wait_for("the gate fails", || {
+        get_as(&mirror, "anna", "/items/1");
+        (!rollout(&mirror)["fell_back"].is_null()).then_some(())
+    });
+    let back = line("rollout_back");
+    assert_eq!(outcomes(), ["fail", "pass", "undecided"]);
+    assert_eq!(back["subject"], stored()[0]["id"], "{back}");
+    // What a person is refused by has its line alone: whoever asks again and again would fill the record.
+    let refused = post(&mirror, "20");
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert_eq!(outcomes().len(), 3);
 }

@@ -1,6 +1,8 @@
 //! Who is served by whom, and what the record has of it.
 
-use super::{BODY, becomes, changes, get_as, named, post, rollout, set, settings, under_way, who};
+use super::{
+    BODY, becomes, changes, get_as, named, on_the_way, post, rollout, set, settings, under_way, who,
+};
 use crate::support::client;
 use crate::support::process::Place;
 use crate::support::service::{Answer, Service};
@@ -61,6 +63,15 @@ fn a_share_of_the_users_is_served_by_the_candidate_and_a_larger_one_has_them_too
             .text()
             .contains("100 % served by the candidate")
     );
+    // By the variables that the mirror has, too; a flag wins.
+    for (flags, code) in [(&[][..], 0), (&["--admin", "127.0.0.1:1"], 2)] {
+        let command = [&["rollout", "status"], flags].concat();
+        let ended = place.run_with(&command, &[("PARITY_ADMIN", &*admin)], "");
+        assert_eq!(ended.code, code, "{}", ended.stderr);
+    }
+    let token = ("PARITY_ADMIN_TOKEN_FILE", "absent.token");
+    let top = place.run_with(&["top", "--once"], &[("PARITY_ADMIN", &*admin), token], "");
+    assert!(top.stderr.contains("absent.token"), "{}", top.stderr);
     let top = place.run(&["top", "--once", "--admin", &admin]);
     assert!(
         top.stdout.contains("rollout: 100 % served"),
@@ -87,10 +98,15 @@ fn the_record_has_both_sides_as_they_are_whoever_serves() {
         Service::start(move |_| Answer::json(format!("{{\"balance\":\"{balance}\"}}")))
     };
     let (legacy, candidate) = (service("12.50"), service("12.51"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let answer = get_as(&mirror, "anna", "/items/1");
     assert_eq!(answer.text(), "{\"balance\":\"12.51\"}");
     let report = mirror.settled(1);
+    // It was said that it had got the legacy's.
+    assert_eq!(report.0["clients"], serde_json::json!({"candidate_2xx": 1}));
+    let told = "all 1 got a whole answer: 0 the legacy's, 1 the candidate's";
+    let text = place.run(&["report"]).stdout;
+    assert!(text.contains(told), "{text}");
     assert_eq!(report.count("mismatch"), 1);
     let page = mirror.ask("/api/v1/mismatches").json();
     let finding = &page["mismatches"][0]["findings"][0];
@@ -104,7 +120,7 @@ fn the_record_has_both_sides_as_they_are_whoever_serves() {
 fn who_has_no_name_is_known_by_the_address_and_hostile_names_are_names() {
     let place = under_way(50.0, "");
     let (legacy, candidate) = (named("legacy"), named("candidate"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let ask = |headers: &[(&str, &str)]| {
         let answer = client::send(mirror.address, "GET", "/", headers, b"");
         assert_eq!(answer.status, 200);
@@ -139,7 +155,7 @@ fn what_has_a_body_or_an_effect_or_becomes_another_protocol_is_the_legacys() {
         ),
     );
     let (legacy, candidate) = (named("legacy"), named("candidate"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let user = ("x-user", "anna");
     let ask = |method: &str, path: &str, more: &[(&str, &str)], body: &[u8]| {
         let headers = [&[user], more].concat();
@@ -172,7 +188,12 @@ fn what_has_a_body_or_an_effect_or_becomes_another_protocol_is_the_legacys() {
 fn switching_shadowing_off_or_sampling_leaves_the_candidate_serving() {
     let place = under_way(100.0, "");
     let (legacy, candidate) = (named("legacy"), named("candidate"));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &["--shadow", "off"]);
+    let mirror = on_the_way(
+        &place,
+        &legacy.url(),
+        &candidate.url(),
+        &["--shadow", "off"],
+    );
     for _ in 0..3 {
         assert_eq!(who(&get_as(&mirror, "anna", "/items/1")), "candidate");
     }

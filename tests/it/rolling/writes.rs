@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{named, rollout, under_way, who};
+use super::{named, on_the_way, rollout, under_way, who};
 use crate::support::client;
 use crate::support::process::Mirror;
 use crate::support::service::{Service, nobody};
@@ -28,7 +28,7 @@ fn who_executes_a_write_is_the_candidate_and_the_legacy_only_where_a_route_says_
     ] {
         let place = under_way(100.0, &format!("{UNSAFE}{more}"));
         let (legacy, candidate) = (named("legacy"), named("candidate"));
-        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
         assert_eq!(who(&write(&mirror, "POST", b"a quote")), "candidate");
         assert_eq!(who(&write(&mirror, "DELETE", b"")), "candidate");
         let report = mirror.settled(2);
@@ -68,7 +68,7 @@ fn a_write_that_the_candidate_may_have_got_is_not_sent_again() {
     ] {
         let place = under_way(100.0, &shadowed);
         let legacy = named("legacy");
-        let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+        let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
         for (method, body) in [("POST", &b"a quote"[..]), ("DELETE", b"")] {
             let answer = write(&mirror, method, body);
             assert_eq!(answer.status, status, "{name} {method}");
@@ -118,7 +118,7 @@ fn a_write_on_a_kept_connection_that_ends_is_not_sent_again() {
     let legacy = named("legacy");
     let deletes = Arc::new(AtomicUsize::new(0));
     let candidate = keeping(Arc::clone(&deletes));
-    let mirror = place.mirror(&legacy.url(), &candidate, &["--workers", "1"]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate, &["--workers", "1"]);
     for _ in 0..3 {
         let read = client::send(mirror.address, "GET", "/quotes", &[("x-user", "a")], b"");
         assert_eq!((read.status, read.text().as_str()), (200, "ok"));
@@ -136,7 +136,7 @@ fn a_write_of_which_the_candidate_got_nothing_is_the_legacys_and_once() {
             let status = if whole { 200 } else { 400 };
             super::Answer::new(status, "ok").header("server", "legacy")
         });
-        let mirror = place.mirror(&legacy.url(), &nobody(), &[]);
+        let mirror = on_the_way(&place, &legacy.url(), &nobody(), &[]);
         for (method, body) in [("POST", &b"a quote"[..]), ("DELETE", b"")] {
             let answer = write(&mirror, method, body);
             assert_eq!(
@@ -167,7 +167,7 @@ fn a_candidate_that_does_not_read_what_is_sent_is_late() {
         }
         let _over = waits.lock().expect("no panic while held").recv();
     });
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let stream = std::net::TcpStream::connect(mirror.address).expect("it listens");
     let mut sending = stream.try_clone().expect("a socket can be cloned");
     let body = vec![b'x'; 32 << 20];

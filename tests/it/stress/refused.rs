@@ -89,6 +89,33 @@ fn what_is_not_there_is_told_before_the_load() {
     refuses(both, &html, &["/nowhere"]);
 }
 
+/// It was measured, and passed whatever the candidate did. `soak` has the same check.
+#[test]
+fn what_is_of_both_sides_is_told_before_the_load() {
+    let services = [Service::json("{}"), Service::json("{}")];
+    let [legacy, candidate] = services.each_ref().map(Service::url);
+    let both = [&*legacy, &*candidate];
+    let port = legacy.rsplit(':').next().expect("a port");
+    let beside = "would be set beside itself";
+    let page = format!("{legacy}/metrics");
+    let same = format!("http://localhost:{port}/metrics");
+    let pages = ["--legacy-metrics", &page, "--candidate-metrics", &same];
+    let own = std::process::id().to_string();
+    let more = format!("1,{own}");
+    let pids = ["--legacy-pid", &own, "--candidate-pid", &more];
+    let told = format!("process {own}");
+    let groups = ["--legacy-cgroup", "/a", "--candidate-cgroup", "/a/b"];
+    for (given, word) in [
+        (pages, "page of the legacy"),
+        (pids, &*told),
+        (groups, "/a/b"),
+    ] {
+        let given = [&["--rates", "60"], &given[..]].concat();
+        refuses(both, &given, &[beside, word]);
+    }
+    assert_eq!(services.each_ref().map(Service::seen), [0, 0]);
+}
+
 #[test]
 fn all_that_is_wrong_with_the_settings_is_told_at_once() {
     let url = "http://127.0.0.1:9";

@@ -360,3 +360,27 @@ fn about_as_many_rechecks_as_are_said_to_be_missing_prove_it() {
     });
     assert_eq!(odd, Some(None), "{:?}", open.against);
 }
+
+/// A service with a random order beside itself was told to wait for nine million rechecks.
+#[test]
+fn what_no_plan_could_wait_for_is_told_with_what_settles_it() {
+    use RecheckEvidence::{Other, Own};
+    let told = |shape| {
+        let sums = sums(shape, 10_000, 10_000, &[(Own, 1_000), (Other, 901)]);
+        let proof = prove(&sums, None, 10_000);
+        assert!(proof.is_open(), "{:?}", proof.against);
+        let told = proof.against.iter().map(ToString::to_string);
+        told.collect::<Vec<_>>().join("\n")
+    };
+    let order = told("order→order");
+    assert!(
+        order.starts_with("more rechecks may never settle it: "),
+        "{order}"
+    );
+    assert!(order.ends_with("a rule says so (`unordered`)"), "{order}");
+    let other = told("uuid→uuid");
+    assert!(
+        other.ends_with("; write a rule if it may differ"),
+        "{other}"
+    );
+}

@@ -15,51 +15,132 @@ use crate::view::place;
 /// Records on a page by default: a screenful.
 const PER_PAGE: usize = 50;
 
-/// What is asked of the list of mismatches.
+/// What is asked of a list.
 #[derive(Debug, Default)]
-pub(in crate::server) struct MismatchQuestion {
-    filter: MismatchFilter,
+pub(in crate::server) struct ListQuestion<F> {
+    filter: F,
     limit: Option<usize>,
+    /// What was asked besides the migration and the place, as it was given: the next page is asked for the same.
+    pub(in crate::server) asked: Vec<(String, String)>,
 }
 
-impl Parameters for MismatchQuestion {
+/// What is asked of the list of mismatches.
+pub(in crate::server) type MismatchQuestion = ListQuestion<MismatchFilter>;
+/// What is asked of the list of decisions.
+pub(in crate::server) type DecisionQuestion = ListQuestion<DecisionFilter>;
+/// What is asked of the list of changes.
+pub(in crate::server) type AuditQuestion = ListQuestion<AuditFilter>;
+
+/// Which records a list has.
+pub(in crate::server) trait Filter: Default {
+    /// Parameters that only this list has.
+    const OWN: &'static [&'static str];
+    /// Records on a page at the most.
+    const MOST: usize;
+
+    /// Takes the value of one of its own.
+    fn own(&mut self, name: &str, value: &str) -> Result<(), String>;
+
+    /// What each list has.
+    fn common(&mut self) -> Common<'_>;
+}
+
+/// What each list can be asked for.
+pub(in crate::server) struct Common<'a> {
+    migration: &'a mut Option<String>,
+    since: &'a mut Option<Timestamp>,
+    until: &'a mut Option<Timestamp>,
+    before: &'a mut Option<(Timestamp, uuid::Uuid)>,
+}
+
+macro_rules! common {
+    () => {
+        fn common(&mut self) -> Common<'_> {
+            Common {
+                migration: &mut self.migration,
+                since: &mut self.since,
+                until: &mut self.until,
+                before: &mut self.before,
+            }
+        }
+    };
+}
+
+impl Filter for MismatchFilter {
+    const OWN: &'static [&'static str] = &["route", "fingerprint", "class", "candidate_version"];
+    const MOST: usize = MAX_MISMATCHES;
+
+    fn own(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let text = || Some(value.to_owned());
+        match name {
+            "route" => self.route = text(),
+            "fingerprint" => self.fingerprint = text(),
+            "class" => self.class = Some(values::class(value)?),
+            _ => self.candidate_version = text(),
+        }
+        Ok(())
+    }
+
+    common!();
+}
+
+impl Filter for DecisionFilter {
+    const OWN: &'static [&'static str] = &["outcome", "candidate_version"];
+    const MOST: usize = MAX_DECISIONS;
+
+    fn own(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "outcome" => self.outcome = Some(values::outcome(value)?),
+            _ => self.candidate_version = Some(value.to_owned()),
+        }
+        Ok(())
+    }
+
+    common!();
+}
+
+impl Filter for AuditFilter {
+    const OWN: &'static [&'static str] = &["action"];
+    const MOST: usize = MAX_CHANGES;
+
+    fn own(&mut self, _: &str, value: &str) -> Result<(), String> {
+        self.action = Some(word(value, AuditAction::ALL)?);
+        Ok(())
+    }
+
+    common!();
+}
+
+impl<F: Filter> Parameters for ListQuestion<F> {
     fn known() -> Vec<String> {
-        [
-            MIGRATION,
-            "route",
-            "fingerprint",
-            "class",
-            "candidate_version",
-            "since",
-            "until",
-            "limit",
-            "after",
-        ]
-        .map(str::to_owned)
-        .into()
+        let own = F::OWN.iter().copied();
+        let all = [MIGRATION].into_iter().chain(own);
+        let all = all.chain(["since", "until", "limit", "after"]);
+        all.map(str::to_owned).collect()
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let text = || Some(value.to_owned());
+        let common = self.filter.common();
         match name {
-            "route" => self.filter.route = text(),
-            "fingerprint" => self.filter.fingerprint = text(),
-            "class" => self.filter.class = Some(values::class(value)?),
-            "candidate_version" => self.filter.candidate_version = text(),
-            "since" => self.filter.since = Some(values::since(value)?),
-            "until" => self.filter.until = Some(values::since(value)?),
-            "limit" => self.limit = Some(values::limit(value, MAX_MISMATCHES)?),
-            "after" => self.filter.before = Some(after(value)?),
-            _ => self.filter.migration = text(),
+            "since" => *common.since = Some(values::since(value)?),
+            "until" => *common.until = Some(values::since(value)?),
+            "limit" => self.limit = Some(values::limit(value, F::MOST)?),
+            "after" => *common.before = Some(after(value)?),
+            MIGRATION => *common.migration = Some(meant(value).into_owned()),
+            own => self.filter.own(own, value)?,
+        }
+        // The link to the next page has its own place, and says its migration itself.
+        if name != "after" && name != MIGRATION {
+            self.asked.push((name.to_owned(), value.to_owned()));
         }
         Ok(())
     }
 }
 
-impl MismatchQuestion {
+impl<F: Filter> ListQuestion<F> {
     /// Which of the record of this site, and how many.
-    pub(in crate::server) fn of(mut self, site: &Site) -> (MismatchFilter, usize) {
-        let migration = &mut self.filter.migration;
+    pub(in crate::server) fn of(mut self, site: &Site) -> (F, usize) {
+        let migration = self.filter.common().migration;
         migration.get_or_insert_with(|| site.migration.clone());
         (self.filter, self.limit.unwrap_or(PER_PAGE))
     }
@@ -70,98 +151,4 @@ pub(super) fn after(text: &str) -> Result<(Timestamp, uuid::Uuid), String> {
     place(text).ok_or_else(|| {
         format!("`{text}` is no place; give the `next` of the page before as it was")
     })
-}
-
-/// What is asked of the list of decisions.
-#[derive(Debug, Default)]
-pub(in crate::server) struct DecisionQuestion {
-    filter: DecisionFilter,
-    limit: Option<usize>,
-    /// What was asked besides the migration and the place, as it was given: the next page is asked for the same.
-    pub(in crate::server) asked: Vec<(String, String)>,
-}
-
-impl Parameters for DecisionQuestion {
-    fn known() -> Vec<String> {
-        [
-            MIGRATION,
-            "outcome",
-            "candidate_version",
-            "since",
-            "until",
-            "limit",
-            "after",
-        ]
-        .map(str::to_owned)
-        .into()
-    }
-
-    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match name {
-            "outcome" => self.filter.outcome = Some(values::outcome(value)?),
-            "candidate_version" => self.filter.candidate_version = Some(value.to_owned()),
-            "since" => self.filter.since = Some(values::since(value)?),
-            "until" => self.filter.until = Some(values::since(value)?),
-            "limit" => self.limit = Some(values::limit(value, MAX_DECISIONS)?),
-            "after" => self.filter.before = Some(after(value)?),
-            _ => self.filter.migration = Some(meant(value).into_owned()),
-        }
-        remember(&mut self.asked, name, value);
-        Ok(())
-    }
-}
-
-impl DecisionQuestion {
-    /// Which of the record of this site, and how many.
-    pub(in crate::server) fn of(mut self, site: &Site) -> (DecisionFilter, usize) {
-        let migration = &mut self.filter.migration;
-        migration.get_or_insert_with(|| site.migration.clone());
-        (self.filter, self.limit.unwrap_or(PER_PAGE))
-    }
-}
-
-/// Keeps a parameter for the link to the next page, which has its own place and says its migration itself.
-fn remember(asked: &mut Vec<(String, String)>, name: &str, value: &str) {
-    if name != "after" && name != MIGRATION {
-        asked.push((name.to_owned(), value.to_owned()));
-    }
-}
-
-/// What is asked of the list of changes.
-#[derive(Debug, Default)]
-pub(in crate::server) struct AuditQuestion {
-    filter: AuditFilter,
-    limit: Option<usize>,
-    /// What was asked besides the migration and the place, as it was given: the next page is asked for the same.
-    pub(in crate::server) asked: Vec<(String, String)>,
-}
-
-impl Parameters for AuditQuestion {
-    fn known() -> Vec<String> {
-        [MIGRATION, "action", "since", "until", "limit", "after"]
-            .map(str::to_owned)
-            .into()
-    }
-
-    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match name {
-            "action" => self.filter.action = Some(word(value, AuditAction::ALL)?),
-            "since" => self.filter.since = Some(values::since(value)?),
-            "until" => self.filter.until = Some(values::since(value)?),
-            "limit" => self.limit = Some(values::limit(value, MAX_CHANGES)?),
-            "after" => self.filter.before = Some(after(value)?),
-            _ => self.filter.migration = Some(meant(value).into_owned()),
-        }
-        remember(&mut self.asked, name, value);
-        Ok(())
-    }
-}
-
-impl AuditQuestion {
-    /// Which of the record of this site, and how many.
-    pub(in crate::server) fn of(mut self, site: &Site) -> (AuditFilter, usize) {
-        let migration = &mut self.filter.migration;
-        migration.get_or_insert_with(|| site.migration.clone());
-        (self.filter, self.limit.unwrap_or(PER_PAGE))
-    }
 }

@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use parity_schemas::clients::ClientOutcome;
-
 use crate::terminal::{BAD, DIM, style, styled};
 use crate::view::words::{grouped, shown};
 use crate::view::{ClientsView, ReportView};
@@ -35,11 +33,7 @@ pub(in crate::terminal) fn headline(out: &mut String, clients: &ClientsView) -> 
         .answered()
         .into_iter()
         .map(|(outcome, count)| {
-            let style = if outcome == ClientOutcome::ServerError {
-                BAD
-            } else {
-                DIM
-            };
+            let style = if outcome.is_error() { BAD } else { DIM };
             styled(style, format_args!("{outcome} {}", grouped(count)))
         })
         .collect();

@@ -50,7 +50,7 @@ impl ClientsView {
         self.received.saturating_sub(self.counts.values().sum())
     }
 
-    /// Those that the legacy answered whole, by the class of the answer.
+    /// Those that the service that served them answered whole, by the class of the answer.
     pub(crate) fn answered(&self) -> Vec<(ClientOutcome, u64)> {
         self.of(ClientOutcome::is_answered)
     }

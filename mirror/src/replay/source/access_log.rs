@@ -311,6 +311,8 @@ fn unescaped(value: &[u8]) -> Vec<u8> {
         let hex = after
             .strip_prefix(b"x")
             .and_then(|it| it.split_at_checked(2));
+        // A sign is no digit, although the conversion takes one.
+        let hex = hex.filter(|(digits, _)| digits.iter().all(u8::is_ascii_hexdigit));
         let decoded = hex.and_then(|(digits, after)| {
             let digits = std::str::from_utf8(digits).ok()?;
             Some((u8::from_str_radix(digits, 16).ok()?, after))

@@ -322,7 +322,7 @@ fn ndjson_is_ours_or_of_vegeta() {
 
 #[test]
 fn access_logs_tell_requests_without_a_body() {
-    let nginx = r#"10.0.0.1 - - [24/Nov/2026:04:00:00 +0100] "GET /a?b=%20 HTTP/1.1" 200 612 "-" "Mozilla/5.0 (\x22X\x22)"
+    let nginx = r#"10.0.0.1 - - [24/Nov/2026:04:00:00 +0100] "GET /a?b=%20 HTTP/1.1" 200 612 "-" "Mozilla/5.0 (\x22X\x22\x+1)"
 ::1 - u [24/Nov/2026:03:00:01 +0000] "POST /p HTTP/1.1" 200 1 "http://r/" "c"
 ::1 - - [24/Nov/2026:03:00:01 +0000] "\x16\x03\x01" 400 1 "-" "-"
 # a comment
@@ -331,7 +331,7 @@ garbage
     assert_eq!(
         read(nginx),
         [
-            "1: GET /a?b=%20 session=10.0.0.1 time=2026-11-24T03:00:00.000000Z headers=[user-agent: Mozilla/5.0 (\"X\")]",
+            "1: GET /a?b=%20 session=10.0.0.1 time=2026-11-24T03:00:00.000000Z headers=[user-agent: Mozilla/5.0 (\"X\"\\x+1)]",
             "r:2: its body is not in the recording: an access log has none, and a POST needs one",
             "r:3: not a request line",
             "r:5: not a line of this log's format",
