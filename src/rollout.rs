@@ -81,7 +81,8 @@ impl Controller {
         mirror: MirrorHandle,
         registry: &mut Registry,
     ) -> Option<Arc<Self>> {
-        let rollout = settings.rollout.clone()?;
+        let mut rollout = settings.rollout.clone()?;
+        rollout.state_file = state::itself(&rollout.state_file);
         let served = Served::of(settings);
         let mut owned = Owned::default();
         let unsaved = owned
@@ -381,11 +382,21 @@ impl Controller {
         Ok(true)
     }
 
-    /// Writes what has already happened. If that fails it is tried again with the next look.
+    /// Writes what has already happened. If that fails it is tried again with the next look; until then the file says nothing, so that a
+    /// restart does not go on from a percent that was taken back.
     fn save(&self, inner: &mut Inner) {
-        let written = self
-            .own(inner)
-            .and_then(|_read_again| inner.saved.write(&self.settings.state_file));
+        let file = &self.settings.state_file;
+        let written = self.own(inner).and_then(|_read_again| {
+            inner
+                .saved
+                .write(file)
+                .map_err(|error| match state::void(file) {
+                    Ok(()) => error,
+                    Err(also) => {
+                        io::Error::new(error.kind(), format!("{error}; nor emptied: {also}"))
+                    }
+                })
+        });
         let failed = written.err().map(|error| error.to_string());
         if let Some(error) = failed.as_ref().filter(|_| inner.unsaved.is_none()) {
             tracing::error!(

@@ -23,7 +23,7 @@ use crate::cli::{OutputFormat, StressArgs};
 use crate::commands::written::HtmlFile;
 use crate::config::{Layers, StressSettings};
 use crate::error;
-use crate::loading::one_run::NAMES;
+use crate::loading::one_run::{Judged, NAMES};
 use crate::loading::{Comparing, Ending, Requests, Sides};
 use crate::process::signals::{Hangup, Signal, Signals};
 
@@ -216,8 +216,8 @@ impl Stressing<'_> {
             answered: self.settings.min_answered,
             places: self.sides.places,
         };
-        let (verdict, why) = verdict_of(&demands, &loaded.run, step.rate);
-        Ok(loaded.told(verdict, why, step))
+        let judged = verdict_of(&demands, &loaded.run, step.rate);
+        Ok(loaded.told(judged, step))
     }
 
     /// Waits until a service that broke answers again; `false` if it does not.
@@ -249,16 +249,18 @@ impl Stressing<'_> {
     }
 }
 
-/// What is said of a run, and why if the rate was not held.
-pub(crate) type Judged = (StressVerdict, Option<String>);
-
 /// Judges a run.
 pub(crate) fn verdict_of(demands: &Demands, run: &Run, rate: u32) -> Judged {
-    match demands.judge(run, rate) {
+    let (verdict, why) = match demands.judge(run, rate) {
         Verdict::Held => (StressVerdict::Held, None),
         Verdict::Broken(why) => (StressVerdict::Broken, Some(why)),
         Verdict::Generator(why) => (StressVerdict::Generator, Some(why)),
         Verdict::Unclear(why) => (StressVerdict::Unclear, Some(why)),
+    };
+    Judged {
+        verdict,
+        why,
+        errors: demands.share_of_errors(run, rate),
     }
 }
 

@@ -60,6 +60,15 @@ struct OneSide {
     page: Option<PageSettings>,
 }
 
+/// What is said of a stretch.
+pub(crate) struct Judged {
+    pub(crate) verdict: StressVerdict,
+    /// Why, if the rate was not held.
+    pub(crate) why: Option<String>,
+    /// Which share of what was sent failed, of 1, as the verdict counts them.
+    pub(crate) errors: f64,
+}
+
 /// What was seen of a stretch.
 pub(crate) struct Loaded {
     pub(crate) run: Run,
@@ -234,7 +243,12 @@ impl Loaded {
     }
 
     /// As it is told of.
-    pub(crate) fn told(&self, verdict: StressVerdict, why: Option<String>, step: Step) -> LoadRun {
+    pub(crate) fn told(&self, judged: Judged, step: Step) -> LoadRun {
+        let Judged {
+            verdict,
+            why,
+            errors,
+        } = judged;
         let run = &self.run;
         let classes = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
         let statuses = classes.iter().zip(run.classes);
@@ -263,11 +277,11 @@ impl Loaded {
             lateness: run.lateness(0.99).map_or(0.0, seconds),
             most_open: run.most_open,
             generator_cpu: self.generator_cpu(),
-            values: self.values(step, verdict),
+            values: self.values(step, errors),
         }
     }
 
-    fn values(&self, step: Step, verdict: StressVerdict) -> BTreeMap<Measure, LoadValue> {
+    fn values(&self, step: Step, errors: f64) -> BTreeMap<Measure, LoadValue> {
         let run = &self.run;
         let mut values = BTreeMap::new();
         let mut put = |measure: Measure, value: Option<f64>, source: &str| {
@@ -278,14 +292,6 @@ impl Loaded {
         };
         let rate = run.in_time as f64 / step.window.as_secs_f64();
         put(Measure::Rate, Some(rate), OF_LOAD);
-        // What could not be sent is the service's only if the generator was not the limit.
-        let [errors, sent] = if verdict == StressVerdict::Generator {
-            [run.errors(), run.due - run.not_sent()]
-        } else {
-            let no_place = run.failures_of(Failure::NoPlace);
-            [run.errors() + no_place, run.due]
-        };
-        let errors = errors as f64 / sent.max(1) as f64;
         put(Measure::Errors, Some(errors), OF_LOAD);
         for (_, quantile, measure) in QUANTILES {
             if let Some(measure) = measure {

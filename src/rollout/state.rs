@@ -25,7 +25,8 @@ const MOST_BYTES: u64 = 64 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Served {
     identity: Identity,
-    /// The address of the candidate.
+    /// The addresses of both services.
+    legacy: String,
     candidate: String,
     /// Which mirror it is.
     instance: String,
@@ -35,6 +36,7 @@ impl Served {
     pub(super) fn of(settings: &MirrorSettings) -> Self {
         Self {
             identity: settings.identity.clone(),
+            legacy: settings.mirror.policy.legacy.url.to_string(),
             candidate: settings.mirror.policy.candidate.url.to_string(),
             instance: settings.instance.clone(),
         }
@@ -83,8 +85,10 @@ pub(super) struct Saved {
     migration: String,
     legacy_version: String,
     candidate_version: String,
-    /// The address of the candidate, the rules, and which mirror it is of. Of what a file does not say nothing is proven: whoever edited it, or
-    /// an older program, may have reached that with another candidate.
+    /// The addresses of both, the rules, and which mirror it is of. Of what a file does not say nothing is proven: whoever edited it, or
+    /// an older program, may have reached that with another candidate, or beside another legacy.
+    #[serde(default)]
+    legacy: Option<String>,
     #[serde(default)]
     candidate: Option<String>,
     #[serde(default)]
@@ -95,7 +99,7 @@ pub(super) struct Saved {
     plan: String,
     /// When the rollout of these versions began, from which a schedule counts.
     began: Timestamp,
-    /// Since when the candidate has this address, if it had another one: what was counted before is of another process, and proves
+    /// Since when both have these addresses, if one had another: what was counted before is of another process, and proves
     /// nothing of this one.
     #[serde(default)]
     pub(super) counts_from: Option<Timestamp>,
@@ -114,6 +118,7 @@ impl Saved {
             migration: identity.migration.clone(),
             legacy_version: identity.legacy_version.clone(),
             candidate_version: identity.candidate_version.clone(),
+            legacy: Some(served.legacy.clone()),
             candidate: Some(served.candidate.clone()),
             rules_hash: Some(identity.rules_hash.clone()),
             instance: Some(served.instance.clone()),
@@ -180,6 +185,7 @@ impl Saved {
     fn other_service(&self, served: &Served) -> Option<&'static str> {
         let Served {
             identity,
+            legacy,
             candidate,
             ..
         } = served;
@@ -188,9 +194,11 @@ impl Saved {
         } else if self.candidate_version != identity.candidate_version {
             Some("another version of the candidate")
         } else {
-            match &self.candidate {
-                None => Some("nobody knows at which address the candidate was"),
-                Some(kept) => (kept != candidate).then_some("another address of the candidate"),
+            match (&self.candidate, &self.legacy) {
+                (None, _) => Some("nobody knows at which address the candidate was"),
+                (Some(kept), _) if kept != candidate => Some("another address of the candidate"),
+                (_, None) => Some("nobody knows at which address the legacy was"),
+                (_, Some(kept)) => (kept != legacy).then_some("another address of the legacy"),
             }
         }
     }
@@ -207,6 +215,7 @@ impl Saved {
         self.legacy_version.clone_from(&identity.legacy_version);
         self.candidate_version
             .clone_from(&identity.candidate_version);
+        self.legacy = Some(served.legacy.clone());
         self.candidate = Some(served.candidate.clone());
         self.rules_hash = Some(identity.rules_hash.clone());
         self.instance = Some(served.instance.clone());
@@ -219,7 +228,9 @@ impl Saved {
             self.began = Timestamp::now();
             self.set = None;
         }
-        if self.candidate.as_ref() != Some(&served.candidate) {
+        let is_there = self.candidate.as_ref() == Some(&served.candidate)
+            && self.legacy.as_ref() == Some(&served.legacy);
+        if !is_there {
             self.counts_from = Some(Timestamp::now());
         }
         self.is_now(served);
@@ -242,6 +253,28 @@ impl Saved {
         File::open(folder.unwrap_or(Path::new(".")))
             .and_then(|folder| folder.sync_all())
             .map_err(told)
+    }
+}
+
+/// Takes the content of the file away, which needs no room: a file that says a higher percent than what is in force must not be read by
+/// the next process. An empty one is taken for a fall back.
+pub(super) fn void(path: &Path) -> io::Result<()> {
+    let file = File::options().write(true).truncate(true).open(path)?;
+    file.sync_all()
+}
+
+/// The file itself, whatever links lead to it: two names of one file would be two locks, and a link would be replaced by a file.
+pub(super) fn itself(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
     }
 }
 

@@ -44,6 +44,30 @@ pub enum Verdict {
 }
 
 impl Demands {
+    fn has_room(&self, rate: u32) -> bool {
+        self.places as f64 >= f64::from(rate) * self.p99.as_secs_f64()
+    }
+
+    /// Whether places that were full are the service's fault: with enough of them, and a generator that is in time, one that keeps up never
+    /// fills them.
+    fn is_of_service(&self, run: &Run, rate: u32) -> bool {
+        self.has_room(rate) && !self.is_late(run) && run.unsent == 0
+    }
+
+    /// Which share of what was sent failed, of 1. What could not be sent is the service's only if the generator was not the limit.
+    pub fn share_of_errors(&self, run: &Run, rate: u32) -> f64 {
+        let [errors, sent] = if self.is_of_service(run, rate) {
+            let no_place = run.failures_of(Failure::NoPlace);
+            [
+                run.errors() + no_place,
+                run.due - run.failures_of(Failure::NoPort),
+            ]
+        } else {
+            [run.errors(), run.due - run.not_sent()]
+        };
+        errors as f64 / sent.max(1) as f64
+    }
+
     /// Judges a run at `rate` requests a second.
     pub fn judge(&self, run: &Run, rate: u32) -> Verdict {
         if run.is_given_up {
@@ -59,19 +83,9 @@ impl Demands {
                 Verdict::Unclear("no request was due".to_owned())
             };
         }
-        let has_room = self.places as f64 >= f64::from(rate) * self.p99.as_secs_f64();
-        // With enough places, and a generator that is in time, a service that keeps up never fills them.
-        let is_of_service = has_room && !self.is_late(run) && run.unsent == 0;
-        let [errors, sent] = if is_of_service {
-            let no_place = run.failures_of(Failure::NoPlace);
-            [
-                run.errors() + no_place,
-                run.due - run.failures_of(Failure::NoPort),
-            ]
-        } else {
-            [run.errors(), run.due - run.not_sent()]
-        };
-        let share = errors as f64 / sent.max(1) as f64;
+        let has_room = self.has_room(rate);
+        let is_of_service = self.is_of_service(run, rate);
+        let share = self.share_of_errors(run, rate);
         if share > self.errors {
             return Verdict::Broken(format!(
                 "{} of the requests failed, {} are allowed: {}",

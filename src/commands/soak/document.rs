@@ -10,9 +10,8 @@ use parity_schemas::soak::{
 use parity_schemas::stress::{LoadAnswers, LoadGenerator, LoadRequests, StressVerdict};
 use parity_schemas::visible::visible;
 
-use crate::commands::stress::Judged;
 use crate::config::SoakSettings;
-use crate::loading::one_run::{Loaded, NAMES};
+use crate::loading::one_run::{Judged, Loaded, NAMES};
 use crate::loading::processes::{Sample, Seen};
 
 /// Open files and sockets that a service may have more at the end: connections come and go by dozens, and a leak makes thousands.
@@ -67,8 +66,8 @@ pub(super) fn document(found: Found, settings: &SoakSettings, under: Under) -> S
     let mut lateness: f64 = 0.0;
     let mut sides = sides.into_iter().zip(targets).zip(judged).zip(rates);
     let mut side = || {
-        let (((loaded, target), (verdict, why)), rate) = sides.next()?;
-        let load = loaded.told(verdict, why, step);
+        let (((loaded, target), judged), rate) = sides.next()?;
+        let load = loaded.told(judged, step);
         lateness = lateness.max(load.lateness);
         Some(SoakSide {
             target,

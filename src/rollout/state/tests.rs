@@ -11,6 +11,7 @@ fn identity(candidate: &str) -> Served {
             candidate_version: candidate.to_owned(),
             rules_hash: "r".to_owned(),
         },
+        legacy: "http://127.0.0.1:3/".to_owned(),
         candidate: "http://127.0.0.1:1/".to_owned(),
         instance: "one".to_owned(),
     }
@@ -100,11 +101,17 @@ fn another_address_other_rules_and_another_instance_have_nothing_of_what_was_rea
     saved.percent = 30.0;
     saved.set = Some(change(30.0, saved.began));
     saved.write(&path).expect("writable");
-    let mut others = [known.clone(), known.clone(), known.clone()];
+    let mut others = [known.clone(), known.clone(), known.clone(), known.clone()];
+    others[3].legacy = "http://127.0.0.1:4/".to_owned();
     others[0].candidate = "http://127.0.0.1:2/".to_owned();
     others[1].identity.rules_hash = "other".to_owned();
     others[2].instance = "two".to_owned();
-    for (other, words) in others.iter().zip(["another address", "other rules", ""]) {
+    for (other, words) in others.iter().zip([
+        "another address",
+        "other rules",
+        "",
+        "another address of the legacy",
+    ]) {
         let told = saved.other_than(other).unwrap_or_default();
         assert!(told.starts_with(words), "{told}");
         let opened = Saved::open(&path, other, &plan());
@@ -120,6 +127,27 @@ fn another_address_other_rules_and_another_instance_have_nothing_of_what_was_rea
         saved.write(&path).expect("writable");
     }
     assert_eq!(Saved::open(&path, &known, &plan()), saved);
+}
+
+#[test]
+fn a_file_that_was_emptied_is_a_fall_back_and_a_link_is_the_file() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = place.path().join("state.json");
+    let link = place.path().join("link.json");
+    assert_eq!(itself(&path), itself(place.path()).join("state.json"));
+    let known = identity("1");
+    let mut saved = Saved::open(&path, &known, &plan());
+    saved.percent = 30.0;
+    saved.write(&path).expect("writable");
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    assert_eq!(itself(&link), itself(&path));
+    let (mut one, mut other) = (Owned::default(), Owned::default());
+    one.take(&itself(&path)).expect("nobody has it");
+    other.take(&itself(&link)).expect_err("it is taken");
+    void(&path).expect("it is there");
+    let opened = Saved::open(&path, &known, &plan());
+    assert_eq!(opened.percent.to_string(), "0");
+    assert!(opened.fell_back.is_some());
 }
 
 #[test]
