@@ -42,7 +42,9 @@ use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
-pub(crate) use screens::{causes, causes_names, groups, health, history, noise, routes, rules};
+pub(crate) use screens::{
+    causes, causes_names, groups, health, history, noise, routes, rules, unknown_migration,
+};
 use shell::{Scope, Screen, Shell};
 pub use soak::soak;
 pub use stress::stress;

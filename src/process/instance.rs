@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::server::audit::{self, Auditor};
 use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RolloutAdmin, RunAgain, Site};
 use parity_dashboards::view::Status;
-use parity_mirror::{Drained, Mirror, Replaying, RunError};
+use parity_mirror::{BindError, Drained, Mirror, Replaying, RunError};
 use parity_schemas::audit::{
     Audit, AuditAction, AuditOutcome, AuditSource, begins as audit_begins,
 };
@@ -94,7 +94,7 @@ impl Instance {
                 Mirror::replay(config, replaying)?
             }
             (None, Some(listener)) => Mirror::adopt(config, listener)?,
-            (None, None) => Mirror::bind(config)?,
+            (None, None) => Mirror::bind(config).map_err(with_setting)?,
         };
         let listener = match inherited.admin(settings.admin.address) {
             Some(listener) => listener,
@@ -399,6 +399,15 @@ impl AdminHandle {
     }
 }
 
+/// Why clients cannot connect, with the setting that names where they would.
+pub(crate) fn with_setting(error: BindError) -> anyhow::Error {
+    match error {
+        BindError::Listen { .. } => anyhow::Error::new(error)
+            .context("where clients connect, which --listen (mirror.listen) names"),
+        other => other.into(),
+    }
+}
+
 /// How often the configuration was reloaded, as metrics.
 struct Reloads {
     succeeded: Gauge,
@@ -483,6 +492,7 @@ impl MirrorAdmin for AdminHandle {
             rules_hash,
             clients: totals.total.clients,
             last_failed_client: totals.last_failed_client,
+            clients_now: Some(totals.clients_now),
             ready: self.accepting.load(Ordering::Relaxed),
             shadowing: self.mirror.shadowing(),
             legacy_reachable: self.mirror.legacy_reachable(),

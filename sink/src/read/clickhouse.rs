@@ -360,6 +360,11 @@ impl RecordReader for ClickHouseReader {
         })
     }
 
+    fn newest_migration(&self) -> Result<Option<String>, StoreError> {
+        let found = self.ask::<NameRow>(self.server.client().query(SELECT_NEWEST_MIGRATION))?;
+        Ok(found.into_iter().next().map(|row| row.name))
+    }
+
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         self.find_mismatch(id)
     }
@@ -442,6 +447,11 @@ struct NameRow {
 
 const SELECT_MIGRATIONS: &str = "SELECT DISTINCT name FROM (SELECT toString(migration) AS name FROM tallies UNION ALL \
      SELECT toString(migration) FROM watermarks) ORDER BY name LIMIT 100";
+
+const SELECT_NEWEST_MIGRATION: &str = "SELECT name FROM (\
+     SELECT toString(migration) AS name, max(interval_start) AS began FROM tallies GROUP BY migration UNION ALL \
+     SELECT toString(migration), max(started) FROM watermarks GROUP BY migration) \
+     GROUP BY name ORDER BY max(began) DESC, name LIMIT 1";
 
 const SELECT_VERSIONS: &str = "SELECT name FROM (\
      SELECT toString(candidate_version) AS name, interval_start AS began FROM tallies WHERE migration = ? UNION ALL \
