@@ -74,7 +74,9 @@ fn list(args: &ListArgs) -> Result<ExitCode> {
     };
     let reader = Reader::open(&store)?;
     let page = view::decision_page(&reader, &filter, args.limit)?;
+    // A document without decisions is an answer to a program; a person would read nothing.
     if page.decisions.is_empty()
+        && matches!(args.output, OutputFormat::Text)
         && let Some(slip) = slip(&reader, &store, &filter)?
     {
         bail!("{slip}");
