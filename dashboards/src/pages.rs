@@ -353,6 +353,12 @@ fn group_path(fingerprint: &str) -> String {
     format!("/groups/{}", escaped(fingerprint))
 }
 
+/// The address of the page of a group, in the scope of a screen.
+fn group_address(shell: &shell::Shell, fingerprint: &str, route: &str) -> String {
+    let path = group_path(fingerprint);
+    shell.scope.with(&path, &[("of_route", route)])
+}
+
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
-use super::screens::group_address;
+use super::group_address;
 use super::shell::{Screen, Shell};
 use crate::view::words::{grouped, percent};
 use crate::view::{ChartView, Told};

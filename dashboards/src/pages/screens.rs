@@ -12,7 +12,7 @@ use parity_schemas::watermark::InstanceWatermark;
 use super::chart::{Chart, Sparkline};
 use super::shell::{Scope, Screen, Shell};
 use super::{
-    Examples, count, fields_compared, group_path, latency, moment, most_frequent_share, number,
+    Examples, count, fields_compared, group_address, latency, moment, most_frequent_share, number,
     percent, second, side, spark, target_count,
 };
 use crate::view::words::grouped;
@@ -253,12 +253,6 @@ impl GroupsPage<'_> {
         let report = row.group.report;
         group_address(self.shell, &report.fingerprint, &report.route)
     }
-}
-
-/// The address of the page of a group.
-pub(super) fn group_address(shell: &Shell, fingerprint: &str, route: &str) -> String {
-    let path = group_path(fingerprint);
-    shell.scope.with(&path, &[("of_route", route)])
 }
 
 /// A page of the list of groups.
