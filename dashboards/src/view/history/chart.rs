@@ -71,6 +71,9 @@ pub(crate) struct Stretch {
     pub(crate) told: String,
 }
 
+/// The name of a group, and its route.
+type Named = (String, String);
+
 /// What changed at one time.
 pub(crate) struct Change {
     /// Where, as a share of the width.
@@ -81,8 +84,8 @@ pub(crate) struct Change {
     pub(crate) time: String,
     /// In words. It is visible.
     pub(crate) told: String,
-    /// The group that it is about: its name, and its route.
-    pub(crate) group: Option<(String, String)>,
+    /// The group that it is about.
+    pub(crate) group: Option<Named>,
 }
 
 impl<'a> ChartView<'a> {
@@ -308,7 +311,7 @@ fn gaps(bars: &[Bar<'_>], places: usize) -> Vec<(usize, usize)> {
 
 /// What changed, the earliest first, with marks of the same time in one line.
 fn changes(history: &History, hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Change> {
-    let mut all: Vec<(Timestamp, String, Option<(String, String)>)> = Vec::new();
+    let mut all: Vec<(Timestamp, String, Option<Named>)> = Vec::new();
     for mark in &history.marks {
         let told = about(mark);
         match all.last_mut() {
