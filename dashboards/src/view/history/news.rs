@@ -3,6 +3,8 @@
 //! In the first minutes of what is counted every group is new, and none is news, unless the candidate came back from an outage in
 //! them. A group that another version had before is none either, which a history knows, because it is of all versions.
 
+use std::cmp::Reverse;
+
 use parity_schemas::history::{History, NewGroup};
 use parity_schemas::time::Timestamp;
 
@@ -69,8 +71,7 @@ pub(super) fn tell(history: &mut History, decided: &Decided) {
 /// The groups that count against the candidate and were first seen last.
 fn latest(decided: &Decided) -> Vec<&Folded> {
     let mut found: Vec<&Folded> = decided.listing.counting.iter().collect();
-    let key = |one: &Folded| (one.group.first_seen, one.group.fingerprint.clone());
-    found.sort_by(|one, other| key(other).cmp(&key(one)));
+    found.sort_by_key(|one| Reverse((one.group.first_seen, one.group.fingerprint.clone())));
     found.truncate(MAX_NEWS);
     found
 }
