@@ -114,13 +114,18 @@ impl Stub {
             "{} is the address for the calls of both services; each needs a port of its own",
             wanted.legacy
         );
-        let bound = |address| async move {
+        let bound = |address, flag: &'static str| async move {
             let listener = TcpListener::bind(address).await;
-            listener.with_context(|| format!("cannot listen on {address}; does something else?"))
+            listener.with_context(|| {
+                format!("cannot listen on {address}, which {flag} names; does something else?")
+            })
         };
         let listeners = [
-            (Side::Legacy, bound(wanted.legacy).await?),
-            (Side::Candidate, bound(wanted.candidate).await?),
+            (Side::Legacy, bound(wanted.legacy, "--legacy-listen").await?),
+            (
+                Side::Candidate,
+                bound(wanted.candidate, "--candidate-listen").await?,
+            ),
         ];
         let desk = Desk {
             book: Arc::new(Mutex::new(Book::new(judge, wanted.wait, wanted.in_order))),

@@ -42,7 +42,9 @@ use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
-pub(crate) use screens::{causes, causes_names, groups, health, history, noise, routes, rules};
+pub(crate) use screens::{
+    causes, causes_names, groups, health, history, noise, routes, rules, unknown_migration,
+};
 use shell::{Scope, Screen, Shell};
 pub use soak::soak;
 pub use stress::stress;
@@ -350,6 +352,12 @@ fn applies(rule: &RuleText) -> String {
 /// The path of the page of a group.
 fn group_path(fingerprint: &str) -> String {
     format!("/groups/{}", escaped(fingerprint))
+}
+
+/// The address of the page of a group, in the scope of a screen.
+fn group_address(shell: &shell::Shell, fingerprint: &str, route: &str) -> String {
+    let path = group_path(fingerprint);
+    shell.scope.with(&path, &[("of_route", route)])
 }
 
 #[derive(Template)]

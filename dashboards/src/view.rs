@@ -42,6 +42,7 @@ mod stored;
 pub(crate) mod stress;
 mod suggested;
 mod tried;
+mod unanswered;
 mod verified;
 pub(crate) mod words;
 
@@ -52,7 +53,7 @@ pub(crate) use browse::{Browsed, BrowsedGroup, Browsing, left_out};
 pub(crate) use cases::{Case, CaseState, Cases};
 pub(crate) use completeness::Completeness;
 pub(crate) use curl::Curl;
-pub use decided::{Absent, Decided, decided, reported};
+pub use decided::{Absent, Decided, decided, reported, unknown_migration};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use down::{Beside, Between, Candidate, Outage};
@@ -85,6 +86,7 @@ pub(crate) use status::Standing;
 pub use status::{RecordingStatus, SinkStatus, Status};
 pub use suggested::{NOBODY, expires, suggested};
 pub use tried::tried;
+pub(crate) use unanswered::AllUnanswered;
 pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.

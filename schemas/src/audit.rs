@@ -114,7 +114,7 @@ pub struct Audit {
     pub outcome: AuditOutcome,
     /// By which way it was asked for.
     pub source: AuditSource,
-    /// Which token was shown: `change`, `look`, or nothing where none is demanded or none of them was shown.
+    /// Which token was shown: `change`, `look`, `wrong` for one that is neither, or nothing where none is demanded or none was shown.
     pub token: String,
     /// The name that was given with the token, or of who ran the command, which proves nothing; empty without one.
     pub user: String,
@@ -126,6 +126,9 @@ pub struct Audit {
     /// The rest, in words.
     pub detail: String,
 }
+
+/// What stands for a token that was shown and is none of the port.
+pub const WRONG_TOKEN: &str = "wrong";
 
 /// Longest detail in characters: what a person reads, and little beside the other records.
 pub const MAX_DETAIL: usize = 1_000;

@@ -52,6 +52,12 @@ pub struct History {
     pub identities: Vec<HistoryIdentity>,
     /// What changed, in order.
     pub marks: Vec<Mark>,
+    /// When a version of the candidate gave no answer, in order; to within a minute where the counts of each minute could be read.
+    #[serde(default)]
+    pub outages: Vec<CandidateOutage>,
+    /// Groups that were first seen behind the begin of what counts, in order: the latest of them.
+    #[serde(default)]
+    pub news: Vec<NewGroup>,
     /// By route, the most differing first; of one version of the candidate, see `of_candidate`.
     pub routes: Vec<RouteHistory>,
     /// Routes that are not in `routes`, because it is full; they are in `buckets`.
@@ -155,6 +161,42 @@ vocabulary! {
     }
 }
 
+/// A stretch of time in which a version of the candidate gave no answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateOutage {
+    /// As recorded; may be empty.
+    pub candidate_version: String,
+    /// The begin of the first step in which it failed.
+    pub from: Timestamp,
+    /// The end of the last one.
+    pub to: Timestamp,
+    /// How long these steps are: so exactly both times are known.
+    pub step_seconds: u64,
+    /// Whether it answered again. Otherwise nothing that it answered is recorded behind it.
+    pub ended: bool,
+    /// Requests that were sent to it in this time.
+    pub sent: u64,
+    /// Those of them that it did not answer.
+    pub unanswered: u64,
+    /// Requests that were not sent to it, because it kept failing.
+    pub not_sent: u64,
+}
+
+/// A group of differences that is new.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewGroup {
+    /// Sixteen hex digits.
+    pub fingerprint: String,
+    /// `METHOD /template`.
+    pub route: String,
+    /// What differs there, in words.
+    pub what: String,
+    /// When it was first seen.
+    pub first_seen: Timestamp,
+    /// Mismatches with it since then.
+    pub count: u64,
+}
+
 /// Something changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
@@ -186,6 +228,9 @@ pub struct RouteHistory {
     pub compared_by_bucket: Vec<u64>,
     /// What of it differs.
     pub differing_by_bucket: Vec<u64>,
+    /// What of it counts against the candidate without a group, because it failed.
+    #[serde(default)]
+    pub candidate_failures_by_bucket: Vec<u64>,
 }
 
 /// One group of differences over time.

@@ -36,6 +36,7 @@ pub mod id;
 pub mod ident;
 pub mod json_text;
 pub mod known;
+pub mod lately;
 pub mod lists;
 pub mod metrics;
 pub mod noise;

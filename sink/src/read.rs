@@ -186,6 +186,7 @@ trait RecordReader: Send {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError>;
     fn known(&self, migration: &str) -> Result<Known, StoreError>;
+    fn newest_migration(&self) -> Result<Option<String>, StoreError>;
     fn mark(&self) -> Result<Mark, StoreError>;
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
@@ -280,6 +281,11 @@ impl Reader {
     /// What the store holds: migrations, and versions of the candidate of this one.
     pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
         self.store.known(migration)
+    }
+
+    /// The migration that counted last; `None` where nothing is recorded.
+    pub fn newest_migration(&self) -> Result<Option<String>, StoreError> {
+        self.store.newest_migration()
     }
 
     /// Another one when the record has changed, whatever was asked of it.

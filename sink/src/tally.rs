@@ -19,6 +19,7 @@ mod fast_map;
 mod field_sample;
 mod gather;
 mod interval;
+mod lately;
 mod owned;
 mod recorder;
 mod routes;
@@ -342,6 +343,9 @@ impl TallyBook {
     /// What the process counted since it began, up to this moment.
     pub fn totals(&self) -> Totals {
         let (named, last_comparison, last_failed_client) = self.metrics();
+        let clients_now = lock(&self.state)
+            .lately
+            .told(self.config.started, Timestamp::now());
         let routes: Vec<RouteEvidence> = named
             .into_iter()
             .map(|(route, totals)| RouteEvidence {
@@ -360,6 +364,7 @@ impl TallyBook {
             routes,
             last_comparison,
             last_failed_client,
+            clients_now,
         }
     }
 

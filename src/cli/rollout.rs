@@ -13,7 +13,8 @@ Examples:
   parity rollout set 30                          30 % of the clients, if the gate passes
   parity rollout back --admin https://10.0.0.7:9900 --token-file token
 
-Exit code: 0 done, 1 not done, for a reason that is told, 2 error.")]
+Exit code: 0 done, 1 not done, because the mirror says that it must not be (the gate does not pass, or a
+fall back holds), 2 error: nothing answers, the token is refused, or that mirror has no rollout.")]
 pub(crate) enum RolloutCommand {
     /// Print which share of the clients the candidate serves, and why
     Status(RolloutArgs),

@@ -74,6 +74,13 @@ fn list(args: &ListArgs) -> Result<ExitCode> {
     };
     let reader = Reader::open(&store)?;
     let page = view::decision_page(&reader, &filter, args.limit)?;
+    // A document without decisions is an answer to a program; a person would read nothing.
+    if page.decisions.is_empty()
+        && matches!(args.output, OutputFormat::Text)
+        && let Some(slip) = slip(&reader, &store, &filter)?
+    {
+        bail!("{slip}");
+    }
     match args.output {
         OutputFormat::Json => terminal::print_json(&page)?,
         OutputFormat::Text => {
@@ -159,6 +166,34 @@ fn found(id: Option<Uuid>, store: &StoreArgs) -> Result<(StoreConfig, Reader, Uu
         bail!(none_stored(&reader, &store, &filter)?);
     };
     Ok((store, reader, newest.id))
+}
+
+/// Nothing at all is recorded under the name that was asked for, and something under others: nobody may read that as an answer.
+fn slip(
+    reader: &Reader,
+    store: &StoreConfig,
+    filter: &DecisionFilter,
+) -> Result<Option<String>, StoreError> {
+    let Some(migration) = &filter.migration else {
+        return Ok(None);
+    };
+    let of_it = DecisionFilter {
+        migration: Some(migration.clone()),
+        ..DecisionFilter::default()
+    };
+    let recorded = reader.known(migration)?.migrations;
+    let is_there = recorded.is_empty()
+        || recorded.contains(migration)
+        || !reader.decisions(&of_it, 1)?.is_empty();
+    if is_there {
+        return Ok(None);
+    }
+    let told = if migrations(reader, migration)?.is_empty() {
+        view::unknown_migration(migration, &recorded)
+    } else {
+        none_stored(reader, store, filter)?
+    };
+    Ok(Some(visible(&told)))
 }
 
 /// Says that no decision is as asked for, and of which migrations there are some: the name may be another one than the default.

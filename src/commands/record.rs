@@ -21,6 +21,7 @@ use crate::cli::RecordArgs;
 use crate::config::settings::{mirror, recheck, recording};
 use crate::config::{Layers, MirrorSettings};
 use crate::process::descriptors::{self, Shares};
+use crate::process::instance::with_setting;
 use crate::process::signals::{Hangup, Signal, Signals};
 use crate::recording::{Entrance, LAST_LINES, Recording};
 
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     }
     config.connections = shares.clients;
     config.others = shares.others;
-    let proxy = Mirror::bind(config)?;
+    let proxy = Mirror::bind(config).map_err(with_setting)?;
     let redactor = Redactor::new(
         &settings.redact,
         &settings.redaction_key,

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use parity_dashboards::server::{Reruns, RunAgain};
-use parity_dashboards::{server, terminal};
+use parity_dashboards::{server, terminal, view};
+use parity_schemas::visible::visible;
 use parity_sink::Reader;
 
 use crate::cli::UiArgs;
 use crate::config::Layers;
+use crate::config::settings::top::MIGRATION;
 use crate::config::settings::{Setting, mirror};
 use crate::error;
 use crate::process::admin::{AdminPort, bind_admin, reading_site};
@@ -20,9 +22,20 @@ use crate::rerun::Rerunner;
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let layers = Layers::load_here(args.file.config.as_deref(), &args.flags.settings());
     let reruns = reruns(&layers, &args.flags.settings())?;
-    let (settings, admin) = layers.ui()?;
+    let names_migration = layers.is_given(&MIGRATION);
+    let (mut settings, admin) = layers.ui()?;
     // A store that cannot be read is an error at the start, not on the first page.
-    drop(Reader::open(&settings.store)?);
+    let reader = Reader::open(&settings.store)?;
+    if !names_migration {
+        choose(&reader, &mut settings.migration)?;
+    }
+    // Its mirror may begin later, so pages are served.
+    let recorded = reader.known(&settings.migration)?.migrations;
+    if !recorded.is_empty() && !recorded.contains(&settings.migration) {
+        let told = view::unknown_migration(&settings.migration, &recorded);
+        terminal::note(&format!("warning: {}", visible(&told)));
+    }
+    drop(reader);
     let mut signals = Signals::listen(Hangup::Ends)?;
     let listener = bind_admin(&admin)?;
     let port = AdminPort::start(
@@ -41,6 +54,23 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     signals.wait(std::future::pending(), |signal| signal == Signal::End);
     port.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever names no migration means the one that is recorded; of several the one that counted last, and each page has them all to
+/// choose from.
+fn choose(reader: &Reader, migration: &mut String) -> Result<()> {
+    let known = reader.known(migration)?.migrations;
+    if let Some(newest) = reader.newest_migration()?
+        && newest != *migration
+    {
+        let others = match known.len() {
+            0 | 1 => String::new(),
+            some => format!(", the newest of the {some} that are recorded"),
+        };
+        terminal::note(&format!("shown is migration {}{others}", visible(&newest)));
+        *migration = newest;
+    }
+    Ok(())
 }
 
 /// Requests can be run again where both services are named. What is wrong with a file that names them does not keep a page from

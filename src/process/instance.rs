@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::server::audit::{self, Auditor};
 use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
-use parity_mirror::{Drained, Mirror, Replaying, RunError};
+use parity_mirror::{BindError, Drained, Mirror, Replaying, RunError};
 use parity_schemas::audit::{
     Audit, AuditAction, AuditOutcome, AuditSource, begins as audit_begins,
 };
@@ -93,7 +93,7 @@ impl Instance {
                 Mirror::replay(config, replaying)?
             }
             (None, Some(listener)) => Mirror::adopt(config, listener)?,
-            (None, None) => Mirror::bind(config)?,
+            (None, None) => Mirror::bind(config).map_err(with_setting)?,
         };
         let listener = match inherited.admin(settings.admin.address) {
             Some(listener) => listener,
@@ -353,4 +353,13 @@ impl Instance {
 fn open(book: &TallyBook) -> u64 {
     let total = book.totals().total;
     total.received.saturating_sub(total.settled())
+}
+
+/// Why clients cannot connect, with the setting that names where they would.
+pub(crate) fn with_setting(error: BindError) -> anyhow::Error {
+    match error {
+        BindError::Listen { .. } => anyhow::Error::new(error)
+            .context("where clients connect, which --listen (mirror.listen) names"),
+        other => other.into(),
+    }
 }

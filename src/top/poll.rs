@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use parity_dashboards::top::{Connection, Meter, Overhead, Process, Seen};
 use parity_dashboards::view::{SinkStatus, Status};
+use parity_schemas::audit::{Audit, AuditAction, AuditPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::history::History;
 use parity_schemas::report::Report;
@@ -28,6 +29,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const USUAL: &str = "since=3h";
 /// The metric with the time that a mirror adds.
 const OVERHEAD: &str = "parity_proxy_overhead_seconds_";
+
+/// What switches shadowing.
+const SWITCHES: [AuditAction; 3] = [
+    AuditAction::ShadowingOff,
+    AuditAction::ShadowingOn,
+    AuditAction::Started,
+];
+/// Switches of each way that are asked for: the last one of each of some dozens of mirrors.
+const MOST_SWITCHES: usize = 100;
 
 /// What is known, and when it was learnt.
 pub(super) struct Poll<'a> {
@@ -153,6 +163,22 @@ impl<'a> Poll<'a> {
         Ok(())
     }
 
+    /// The latest switches of shadowing, if it is off: who did it is in the record alone.
+    async fn switches(&self) -> Result<Vec<Audit>, Refused> {
+        let mut found = Vec::new();
+        let is_off = match &self.seen.process {
+            Process::Mirror(status) => !status.shadowing,
+            _ => false,
+        };
+        let migration = self.source.migration_parameter();
+        for action in SWITCHES.into_iter().filter(|_| is_off) {
+            let path = format!("/api/v1/audit?limit={MOST_SWITCHES}&action={action}{migration}");
+            let page: AuditPage = self.source.document(&path, LONG).await?;
+            found.extend(page.changes);
+        }
+        Ok(found)
+    }
+
     /// Report, decision and history. What the store refuses is told, and what was known stays.
     async fn record(&mut self) -> Result<(), Refused> {
         let given = self.source.parameters();
@@ -175,10 +201,12 @@ impl<'a> Poll<'a> {
             let path = format!("/api/v1/history?{range}{given}");
             let path = path.replace("?&", "?");
             let history: History = self.source.document(&path, LONG).await?;
-            Ok::<_, Refused>((report, decision, history))
+            let switches = self.switches().await?;
+            Ok::<_, Refused>((report, decision, history, switches))
         };
         match asked.await {
-            Ok((report, decision, history)) => {
+            Ok((report, decision, history, switches)) => {
+                self.seen.switches = switches.into();
                 self.seen.decided(report, decision);
                 self.seen.history = Some(Arc::new(history));
                 Ok(())

@@ -28,6 +28,13 @@ const MAX_SHORT_ANSWER: usize = 4 << 20;
 const MAX_ERROR_CHARS: usize = 300;
 /// What proves that a port is an admin port: the description of its API, which every one of them has.
 const PROOF: &str = "/api/v1/openapi.json";
+/// The second host of a question that names two: a name that is never anybody's (RFC 2606).
+const NO_HOST: &str = "parity.invalid";
+/// What each answer of a proxy port begins with that is its own.
+const OF_PROXY: &[u8] = b"parity: ";
+/// What to do about a port that is none of ours.
+const NAME_IT: &str = "Name the admin port by --admin (http://127.0.0.1:9900 unless `parity mirror --admin` says otherwise), and not the \
+     port at which clients are served";
 /// The title of that description.
 const TITLE: &str = "parity";
 /// The version of the API that is spoken here.
@@ -165,6 +172,13 @@ impl Source {
         given.collect()
     }
 
+    /// The migration alone, for questions that no range belongs to.
+    pub(super) fn migration_parameter(&self) -> String {
+        let given = self.asked.migration.as_deref();
+        let given = given.map(|migration| format!("&migration={}", encoded(migration)));
+        given.unwrap_or_default()
+    }
+
     /// Whether somebody said since when.
     pub(super) const fn has_since(&self) -> bool {
         self.asked.since.is_some()
@@ -224,6 +238,7 @@ impl Source {
     /// Asks for the description of the API, and looks whether it is that of parity. First without the token: only a port that
     /// says by the status and in the words of parity that it needs one is shown it.
     async fn prove(&self) -> Result<(), Refused> {
+        self.prove_no_proxy().await?;
         let none = HeaderMap::new();
         let (mut status, mut body) = self.send(Method::GET, PROOF, &none, SHORT).await?;
         let is_asked_for =
@@ -256,13 +271,36 @@ impl Source {
             _ => {
                 let told = visible_up_to(String::from_utf8_lossy(&body).trim(), MAX_STRANGER_CHARS);
                 Err(Refused::Unreachable(format!(
-                    "{} is no admin port of parity: it answered GET {PROOF} with {status} and `{told}`; nothing else was sent there. Name \
-                     the admin port by --admin (http://127.0.0.1:9900 unless `parity mirror --admin` says otherwise), and not the port \
-                     at which clients are served",
+                    "{} is no admin port of parity: it answered GET {PROOF} with {status} and `{told}`; nothing else was sent there. \
+                     {NAME_IT}",
                     self.base.0
                 )))
             }
         }
+    }
+
+    /// Asks once what no server may serve: which of two hosts is meant is not said (RFC 9112 §3.2). The port of a mirror at which clients are
+    /// served refuses it by itself, passes nothing on and counts nothing as received, so the slip of a person is in no record, and
+    /// nobody can hide a request by it. Everybody else is asked properly then: an admin port refuses it, too, in other words, and
+    /// so does a proxy before one.
+    async fn prove_no_proxy(&self) -> Result<(), Refused> {
+        let authority = self.base.0.rsplit('/').next().unwrap_or_default();
+        let mut hosts = HeaderMap::new();
+        for host in [authority, NO_HOST] {
+            let host = HeaderValue::try_from(host).map_err(|_| {
+                Refused::Unreachable(format!("{} is no address of a host", self.base.0))
+            })?;
+            hosts.append(header::HOST, host);
+        }
+        let (status, body) = self.send(Method::GET, PROOF, &hosts, SHORT).await?;
+        if status == StatusCode::BAD_REQUEST && body.starts_with(OF_PROXY) {
+            return Err(Refused::Unreachable(format!(
+                "{} is the port of a mirror at which clients are served, and no admin port of parity: it refused the first question by itself, \
+                 and nothing was passed on to the legacy or recorded. {NAME_IT}",
+                self.base.0
+            )));
+        }
+        Ok(())
     }
 
     fn refuses(&self, status: StatusCode, body: &Bytes) -> Refused {

@@ -59,6 +59,7 @@ mod many_routes;
 mod markdown;
 mod metrics;
 mod mirror;
+mod nights;
 mod no_room;
 mod noise_covers;
 mod noise_shown;

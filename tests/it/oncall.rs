@@ -43,12 +43,16 @@ fn an_outage_of_the_legacy_is_told_under_the_next_candidate_and_its_difference_i
     let place = Place::new();
     let out = version(&place, NOBODY, &right.url(), "0.9");
     send(&out);
-    for of in [&out, &place.ui()] {
+    // The mirror knows its own seconds, and the record minutes.
+    for (of, when) in [
+        (&out, "Clients get errors now"),
+        (&place.ui(), "Clients got errors since "),
+    ] {
         says(
             of,
             &[
                 "<title>clients fail",
-                "Clients get errors now",
+                when,
                 "40 of 40 requests",
                 "all versions",
             ],

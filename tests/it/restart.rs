@@ -116,7 +116,8 @@ fn a_successor_that_cannot_start_leaves_the_running_one_as_it_was() {
     let other = again(&[]);
     assert_eq!(other.code, 2);
     assert!(
-        other.stderr.contains("another process has it"),
+        other.stderr.contains("another process has it")
+            && other.stderr.contains("--listen (mirror.listen)"),
         "{}",
         other.stderr
     );

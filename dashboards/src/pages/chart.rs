@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
+use super::group_address;
 use super::shell::{Screen, Shell};
 use crate::view::words::{grouped, percent};
 use crate::view::{ChartView, Told};
@@ -83,6 +84,8 @@ pub(super) struct Line<'a> {
     pub(super) rate: String,
     /// Of which versions that is, where several counted.
     pub(super) of: Option<String>,
+    /// How many were received in an earlier step than that in which they were compared, at the least.
+    pub(super) earlier: u64,
     pub(super) is_high: bool,
     pub(super) legacy: String,
     pub(super) candidate: String,
@@ -117,6 +120,11 @@ impl<'a> Chart<'a> {
         self.shell.scope.with(Screen::Groups.path(), &of)
     }
 
+    /// Where it is told of a group.
+    pub(super) fn group(&self, (name, route): &(String, String)) -> String {
+        group_address(self.shell, name, route)
+    }
+
     /// Where all routes that differ are told of.
     pub(super) fn all(&self) -> String {
         self.shell.scope.to(Screen::Routes.path())
@@ -148,6 +156,7 @@ impl<'a> Chart<'a> {
             bucket: bar.bucket,
             rate: bar.rate.map_or_else(|| "–".to_owned(), percent),
             of: bar.of(),
+            earlier: bar.bucket.compared.saturating_sub(bar.bucket.received),
             is_high: bar.is_high,
             legacy: super::latency(&bar.bucket.legacy_head_us),
             candidate: super::latency(&bar.bucket.candidate_head_us),
@@ -207,6 +216,21 @@ impl Drawing<'_> {
             height: unit(BOTTOM - TOP),
             class: "gap",
             title: "nothing is recorded".to_owned(),
+        })
+    }
+
+    /// Stretches in which the candidate gave no answer: as wide as can be seen.
+    pub(super) fn outages(&self) -> impl Iterator<Item = Shape> {
+        self.view.outages.iter().map(|outage| {
+            let (from, to) = outage.across;
+            Shape {
+                x: unit(self.across(from)),
+                y: unit(TOP),
+                width: unit((self.across(to) - self.across(from)).max(LEAST)),
+                height: unit(BOTTOM - TOP),
+                class: "outage",
+                title: outage.told.clone(),
+            }
         })
     }
 

@@ -15,8 +15,8 @@ use parity_schemas::visible::visible;
 
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
-    Alert, Browsed, Browsing, CauseName, ClientsView, Decided, Entry, GroupTimes, Headline, Lately,
-    Now, ReportView, Tone, a_day_ago, history_sentences, left_out,
+    Alert, AllUnanswered, Browsed, Browsing, CauseName, ClientsView, Decided, Entry, GroupTimes,
+    Headline, Lately, Now, ReportView, Tone, a_day_ago, history_sentences, left_out,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
@@ -112,6 +112,7 @@ struct OverviewPage<'a> {
     examples: Examples<'a>,
     elsewhere: Vec<Elsewhere>,
     times: Option<&'a GroupTimes>,
+    unanswered: AllUnanswered,
 }
 
 /// The overview: are users hurt, does parity hold, can this be trusted, what is gravest.
@@ -162,7 +163,7 @@ pub(crate) fn overview(
             is_there: history.window.is_some() || view.report.window.is_some(),
             tone: now.tone(),
             title: now.title(),
-            now: now.told(),
+            now: now.told(second),
             span: shell.span(),
             shown: view.clients_of(history),
         },
@@ -173,6 +174,7 @@ pub(crate) fn overview(
         chart: Chart::of(shell, history, history_sentences(history, decided)),
         examples: Examples::Served(&shell.scope),
         times: None,
+        unanswered: AllUnanswered::of(&decided.report),
         elsewhere: shell.elsewhere(&Known {
             trace_id: None,
             from: from.unwrap_or_else(a_day_ago),

@@ -10,21 +10,45 @@ use parity_schemas::visible::visible;
 use parity_schemas::watermark::InstanceWatermark;
 
 use super::chart::{Chart, Sparkline};
-use super::shell::{Screen, Shell};
+use super::shell::{Scope, Screen, Shell};
 use super::{
-    Examples, count, fields_compared, group_path, latency, moment, most_frequent_share, number,
+    Examples, count, fields_compared, group_address, latency, moment, most_frequent_share, number,
     percent, second, side, spark, target_count,
 };
 use crate::view::words::grouped;
 use crate::view::{
-    Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing, Entry,
-    GroupTimes, ReportView, SeenAt, SinkStatus, Standing, history_sentences, not_compared,
+    AllUnanswered, Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing,
+    Entry, GroupTimes, ReportView, SeenAt, SinkStatus, Standing, history_sentences, not_compared,
 };
 
 /// Causes and groups on the screen of causes; the list of groups has all of them.
 const MAX_ENTRIES: usize = 100;
 /// Groups that are listed with their cause on a screen.
 pub(super) const MAX_MEMBERS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "unknown_migration.html")]
+struct UnknownMigrationPage<'a> {
+    shell: &'a Shell,
+    told: &'a str,
+    /// Where those are that are recorded, with their names.
+    recorded: Vec<(String, &'a str)>,
+}
+
+/// In place of any screen: nothing is recorded under the name of its migration, and something is under others.
+pub(crate) fn unknown_migration(shell: &Shell, told: &str) -> askama::Result<String> {
+    let path = shell.action();
+    let recorded = shell.known.migrations.iter().map(|name| {
+        let of = [("migration", name.as_str())];
+        (Scope::default().with(path, &of), name.as_str())
+    });
+    UnknownMigrationPage {
+        shell,
+        told,
+        recorded: recorded.collect(),
+    }
+    .render()
+}
 
 #[derive(Template)]
 #[template(path = "history.html")]
@@ -54,6 +78,7 @@ struct CausesPage<'a> {
     differing: Differing<'a>,
     examples: Examples<'a>,
     times: Option<&'a GroupTimes>,
+    unanswered: &'a AllUnanswered,
 }
 
 /// What the screen of causes lists.
@@ -74,6 +99,7 @@ pub(crate) fn causes(
     shell: &Shell,
     decided: &Decided,
     times: &GroupTimes,
+    unanswered: &AllUnanswered,
 ) -> askama::Result<String> {
     CausesPage {
         shell,
@@ -81,6 +107,7 @@ pub(crate) fn causes(
         differing: listed_causes(decided),
         examples: Examples::Served(&shell.scope),
         times: Some(times),
+        unanswered,
     }
     .render()
 }
@@ -170,6 +197,7 @@ struct GroupsPage<'a> {
     asked: &'a Browsing,
     list: Browsed<'a>,
     times: &'a GroupTimes,
+    unanswered: &'a AllUnanswered,
 }
 
 impl GroupsPage<'_> {
@@ -227,24 +255,20 @@ impl GroupsPage<'_> {
     }
 }
 
-/// The address of the page of a group.
-fn group_address(shell: &Shell, fingerprint: &str, route: &str) -> String {
-    let path = group_path(fingerprint);
-    shell.scope.with(&path, &[("of_route", route)])
-}
-
 /// A page of the list of groups.
 pub(crate) fn groups(
     shell: &Shell,
     asked: &Browsing,
     list: Browsed<'_>,
     times: &GroupTimes,
+    unanswered: &AllUnanswered,
 ) -> askama::Result<String> {
     GroupsPage {
         shell,
         asked,
         list,
         times,
+        unanswered,
     }
     .render()
 }

@@ -19,12 +19,29 @@ use crate::view::{self, Unreadable};
 pub(super) struct ErrorAnswer {
     code: ErrorCode,
     message: String,
+    /// The screen that says the same to a person, who is led on from there.
+    screen: Option<String>,
 }
 
 impl ErrorAnswer {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { code, message }
+        Self {
+            code,
+            message: message.into(),
+            screen: None,
+        }
+    }
+
+    /// The same with a screen that says it.
+    pub(super) fn on(self, screen: String) -> Self {
+        Self {
+            screen: Some(screen),
+            ..self
+        }
+    }
+
+    pub(super) fn screen(&self) -> Option<&str> {
+        self.screen.as_deref()
     }
 
     pub(super) fn bad(message: String) -> Self {
@@ -50,7 +67,6 @@ impl ErrorAnswer {
         Self::new(ErrorCode::Internal, message)
     }
 
-    #[cfg(test)]
     pub(super) const fn code(&self) -> ErrorCode {
         self.code
     }

@@ -8,7 +8,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource, MAX_DETAIL};
+use parity_schemas::audit::{
+    Audit, AuditAction, AuditOutcome, AuditSource, MAX_DETAIL, WRONG_TOKEN,
+};
 use parity_schemas::id::new_id;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible_up_to;
@@ -66,11 +68,20 @@ pub fn keep(auditor: &dyn Auditor, mut change: Audit) {
     }
 }
 
-/// Writes that somebody asked for a change by this path, and may not. `role` is what their token lets them do, if they have one.
+/// The token of somebody who asks for a change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    /// What it lets them do; `None` if it is none of this port, or there is none.
+    pub(super) role: Option<Role>,
+    /// Whether there is one, and it is none of this port.
+    pub(super) is_wrong: bool,
+}
+
+/// Writes that somebody asked for a change by this path, and may not.
 pub(super) async fn refused(
     site: &Site,
     visitor: &Visitor,
-    role: Option<Role>,
+    Token { role, is_wrong }: Token,
     path: &str,
     why: &str,
 ) {
@@ -81,7 +92,11 @@ pub(super) async fn refused(
         return;
     };
     let mut asked = Asked::by(visitor, site, action, &subject);
-    asked.line.token = shown(site, role).to_owned();
+    let token = match shown(site, role) {
+        "" if is_wrong => WRONG_TOKEN,
+        token => token,
+    };
+    token.clone_into(&mut asked.line.token);
     let more = match before {
         0 => String::new(),
         count => format!("; {count} more were refused before this and have no line"),

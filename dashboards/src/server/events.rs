@@ -113,6 +113,7 @@ fn of_process(site: &Site) -> u64 {
     match &site.process {
         Process::Mirror(mirror) => {
             let status = mirror.status();
+            let now = status.clients_now.as_ref();
             [
                 status.ready,
                 status.shadowing,
@@ -121,6 +122,9 @@ fn of_process(site: &Site) -> u64 {
                 status.candidate_reachable,
                 status.candidate_asked,
                 status.store_error.is_some(),
+                // "Now" passes although nothing happens.
+                now.is_some_and(|now| now.failed() > 0),
+                now.is_some_and(|now| now.ended() > 0),
             ]
             .hash(&mut hasher);
             [

@@ -76,7 +76,11 @@ impl Tried {
 
     /// Leaves a line of it.
     async fn refused(&self, site: &Site, error: &ErrorAnswer) {
-        audit::refused(site, &self.by, self.role, &self.path, error.message()).await;
+        let token = audit::Token {
+            role: self.role,
+            is_wrong: error.code() == ErrorCode::TokenWrong,
+        };
+        audit::refused(site, &self.by, token, &self.path, error.message()).await;
     }
 }
 

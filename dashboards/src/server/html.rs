@@ -16,7 +16,7 @@ use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
 use crate::pages::{self, ExchangeFound};
 use crate::question::Question;
-use crate::view::{self, Browsed, Decided, GroupTimes, Lately, a_day_ago};
+use crate::view::{self, AllUnanswered, Browsed, Decided, GroupTimes, Lately, a_day_ago};
 
 /// What a screen is asked, or why it cannot be asked that.
 pub(super) type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
@@ -43,9 +43,20 @@ pub(super) async fn screen<T: Send + 'static>(
         Ok::<_, StoreError>((ask(reader, &question)?, known))
     })
     .await?;
+    let is_known = known.migrations.is_empty() || known.migrations.contains(&migration);
+    let is_slip = !is_known && !site.is_own(&migration);
     let scope = Scope(std::mem::take(&mut asked.scope));
+    let shell = shell(site, here, scope, migration, known);
+    if is_slip {
+        let told = view::unknown_migration(&shell.migration, &shell.known.migrations);
+        let screen = pages::unknown_migration(&shell, &told).map_err(|error| {
+            tracing::error!(%error, "a page cannot be rendered");
+            ErrorAnswer::broken("the page cannot be rendered; the log has why".to_owned())
+        })?;
+        return Err(ErrorAnswer::missing(told).on(screen));
+    }
     Ok(Read {
-        shell: shell(site, here, scope, migration, known),
+        shell,
         asked,
         found,
     })
@@ -138,12 +149,14 @@ pub(super) async fn causes(Visited(site): Visited, asking: Asking) -> Response {
         let decided = view::decided(reader, question)?;
         let names = pages::causes_names(&decided);
         let times = GroupTimes::read(reader, question, names, None)?;
-        Ok((decided, times))
+        let unanswered = AllUnanswered::read(reader, question, &decided, None)?;
+        Ok((decided, times, unanswered))
     });
     match found.await {
         Ok(read) => {
-            let (decided, times) = &read.found;
-            html(StatusCode::OK, pages::causes(&read.shell, decided, times))
+            let (decided, times, unanswered) = &read.found;
+            let page = pages::causes(&read.shell, decided, times, unanswered);
+            html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),
     }
@@ -164,16 +177,18 @@ pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
             let left_out = view::left_out(&decided);
             let names = Browsed::of(&decided, &left_out, &browsing).names();
             let times = GroupTimes::read(reader, question, names, None)?;
-            Ok((decided, left_out, times))
+            let of_route = browsing.of_route.as_deref();
+            let unanswered = AllUnanswered::read(reader, question, &decided, of_route)?;
+            Ok((decided, left_out, times, unanswered))
         },
     );
     match found.await {
         Ok(read) => {
-            let (decided, left_out, times) = &read.found;
+            let (decided, left_out, times, unanswered) = &read.found;
             let list = Browsed::of(decided, left_out, &read.asked.browsing);
             html(
                 StatusCode::OK,
-                pages::groups(&read.shell, &read.asked.browsing, list, times),
+                pages::groups(&read.shell, &read.asked.browsing, list, times, unanswered),
             )
         }
         Err(failure) => sorry(&failure, &site),
@@ -368,6 +383,10 @@ pub(super) async fn asset(Path(name): Path<String>) -> Response {
 }
 
 pub(super) fn sorry(failure: &ErrorAnswer, site: &Visit) -> Response {
+    if let Some(screen) = failure.screen() {
+        // It becomes what was asked for as soon as that is recorded.
+        return html(StatusCode::OK, Ok(screen.to_owned()));
+    }
     let page = pages::sorry(failure.message(), site.process.mirror_status(), site.form());
     html(failure.status(), page)
 }

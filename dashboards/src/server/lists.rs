@@ -72,14 +72,13 @@ pub(super) async fn decided_and<T: Send + 'static>(
     question: Question,
     ask: impl FnOnce(&Reader, &Decided) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<(Decided, T), ErrorAnswer> {
-    let is_own = question.selection.migration() == site.migration;
+    let is_own = site.is_own(question.selection.migration());
     let found = read(site, move |reader| {
         let decided = view::decided(reader, &question)?;
         let more = ask(reader, &decided)?;
         Ok::<_, StoreError>((decided, more))
     });
     let (decided, more) = found.await?;
-    // That of this process is no slip: nothing came yet.
     match decided.absent {
         Some(absent) if absent.is_unknown_migration && !is_own => {
             Err(ErrorAnswer::missing(absent.sentence))

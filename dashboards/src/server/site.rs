@@ -108,3 +108,11 @@ pub struct Site {
     /// Where pages lead to elsewhere.
     pub links: Links,
 }
+
+impl Site {
+    /// Whether a migration is that of a process which counts or stores. That is no slip although nothing of it is recorded: nothing
+    /// came yet.
+    pub(super) fn is_own(&self, migration: &str) -> bool {
+        !matches!(self.process, Process::Reader) && migration == self.migration
+    }
+}

@@ -12,7 +12,8 @@ use super::seen::{Connection, Seen, clock};
 use super::spark;
 use crate::view::words::{grouped, percent, plural, sentence, shown};
 use crate::view::{
-    CauseName, ChartView, Decided, Entry, ReportView, Tone, history_sentences, not_compared,
+    AllUnanswered, CauseName, ChartView, Decided, Entry, ReportView, Tone, history_sentences,
+    not_compared,
 };
 use clients::clients;
 use trust::trust;
@@ -245,7 +246,13 @@ fn differences(decided: &Decided) -> Vec<Line<'static>> {
         }
         line
     });
-    lines.collect()
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() && !AllUnanswered::of(&decided.report).is_empty() {
+        let told =
+            "nothing that was compared; requests on which the candidate failed are in no group";
+        return vec![Line::styled(told, OPEN)];
+    }
+    lines
 }
 
 fn routes(decided: &Decided) -> Vec<Line<'static>> {

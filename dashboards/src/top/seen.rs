@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parity_schemas::audit::{Audit, AuditAction};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Decision;
 use parity_schemas::history::History;
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 
+use crate::view::changes::{stopped, who};
 use crate::view::words::{percent, shown, version};
 use crate::view::{
     Beside, Between, Candidate, Decided, Listing, Outage, SinkStatus, Standing, Status,
@@ -31,6 +33,8 @@ pub struct Seen {
     pub(crate) decided: Option<Arc<Decided>>,
     /// How parity held lately.
     pub history: Option<Arc<History>>,
+    /// The switches of shadowing, asked for while it is off: since when, and by whom.
+    pub switches: Arc<[Audit]>,
     /// Why there is no report although the port answers.
     pub trouble: Option<String>,
 }
@@ -171,6 +175,7 @@ impl Seen {
             overhead: None,
             decided: None,
             history: None,
+            switches: Arc::default(),
             trouble: None,
         }
     }
@@ -235,9 +240,35 @@ impl Seen {
             Candidate::Failed(_) | Candidate::Answers => None,
         }));
         if status.is_some_and(|status| !status.shadowing) {
-            alarms.push("SHADOWING IS OFF".to_owned());
+            let since = self
+                .stopped()
+                .map(|off| format!(" since {}", clock(off.time)));
+            alarms.push(format!("SHADOWING IS OFF{}", since.unwrap_or_default()));
         }
         alarms
+    }
+
+    /// The switch that left shadowing off, if it is known.
+    fn stopped(&self) -> Option<&Audit> {
+        stopped(&self.switches)
+    }
+
+    /// That shadowing is off, since when and by whom, as far as that is known.
+    pub(crate) fn shadowing_off(&self) -> String {
+        match self.stopped() {
+            None => "SHADOWING IS OFF; the record does not say since when".to_owned(),
+            Some(off) => {
+                let how = match off.action {
+                    AuditAction::Started => "it began so, as it is configured".to_owned(),
+                    _ => format!("stopped {}", shown(&who(off))),
+                };
+                let instance = shown(&off.instance);
+                format!(
+                    "SHADOWING IS OFF since {} ({instance}): {how}",
+                    clock(off.time)
+                )
+            }
+        }
     }
 
     /// What the mirror says, if one is asked.

@@ -145,17 +145,23 @@ impl Absent {
     }
 }
 
+/// That nothing is recorded under the name of a migration, and under which there is something.
+pub fn unknown_migration(migration: &str, recorded: &[String]) -> String {
+    let text = format!("no traffic recorded for migration `{migration}`");
+    if recorded.is_empty() {
+        return text;
+    }
+    format!("{text}; recorded are {}", names(migration, recorded))
+}
+
 fn sentence(known: &Known, selection: &Selection, is_known: bool) -> String {
     let migration = selection.migration();
     if !is_known {
-        let text = format!("no traffic recorded for migration `{migration}`");
+        let text = unknown_migration(migration, &known.migrations);
         return if known.migrations.is_empty() {
             format!("{text}: nothing is recorded at all")
         } else {
-            format!(
-                "{text}; recorded are {}",
-                names(migration, &known.migrations)
-            )
+            text
         };
     }
     match &selection.candidate_version {

@@ -9,6 +9,7 @@
 //!
 //! An answer that cannot be compared is an answer. The record knows times to within a bucket, and that is what is told ([`Between`]).
 
+mod outages;
 mod part;
 
 use std::collections::BTreeSet;
@@ -18,8 +19,10 @@ use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
+pub(super) use self::outages::{Step, outages};
 use self::part::{Part, part};
 use super::Status;
+use super::words::grouped;
 
 /// What is looked at minute by minute: long enough to say since when something is so that began while somebody was paged.
 pub(super) const LATELY_MICROS: i64 = 30 * INTERVAL_MICROS;
@@ -93,6 +96,34 @@ pub(crate) struct Silence {
     pub(crate) until: Timestamp,
     /// How many they are.
     pub(crate) failed: u64,
+    /// The step before, if the candidate failed in that, too: there it began, unless in between.
+    pub(crate) before: Option<Beginning>,
+}
+
+/// The step in which requests began to be failed on, among which some were answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beginning {
+    /// The begin of the step.
+    pub(crate) from: Timestamp,
+    /// Its end.
+    pub(crate) to: Timestamp,
+    /// What was sent in it.
+    pub(crate) sent: u64,
+    /// What of that was not answered.
+    pub(crate) failed: u64,
+}
+
+impl Beginning {
+    /// In words, behind how many requests failed since; `moment` writes a time.
+    pub(crate) fn told(self, moment: impl Fn(Timestamp) -> String) -> String {
+        format!(
+            ", and on {} of {} from {} to {}",
+            grouped(self.failed),
+            grouped(self.sent),
+            moment(self.from),
+            moment(self.to)
+        )
+    }
 }
 
 /// That a candidate is down.
@@ -102,6 +133,8 @@ pub(crate) struct Outage {
     pub(crate) since: Option<Between>,
     /// On how many requests it failed since; `None` if the record has none of them yet.
     pub(crate) failed: Option<u64>,
+    /// As in [`Silence`].
+    pub(crate) before: Option<Beginning>,
 }
 
 /// How a candidate stands.
@@ -195,6 +228,7 @@ impl Beside<'_> {
             return Candidate::Down(Outage {
                 since: began(silence, own.candidate_failing_since),
                 failed: silence.map(|silence| silence.failed),
+                before: silence.and_then(|silence| silence.before),
             });
         }
         let Some(silence) = silence.filter(|silence| silence.failed >= LEAST_DOWN) else {
@@ -206,6 +240,7 @@ impl Beside<'_> {
             Candidate::Down(Outage {
                 since: Some(silence.since),
                 failed: Some(silence.failed),
+                before: silence.before,
             })
         } else if is_lately {
             Candidate::Failed(silence)
@@ -256,7 +291,21 @@ impl Versions<'_> {
                 found.since.from.as_micros() - end.as_micros() > LATELY_MICROS
             });
             // Others took its place meanwhile: what it did before is of another time.
-            if !sent.is_silent() || is_beside && was_away {
+            if is_beside && was_away {
+                break;
+            }
+            if !sent.is_silent() {
+                // It failed at the end of that, or in the midst of it: the step does not say.
+                if let Some(found) = found.as_mut().filter(|_| sent.unanswered > 0 && !was_away) {
+                    let whole = bucket.from.saturating_add_micros(length(history));
+                    found.since.from = bucket.from;
+                    found.before = Some(Beginning {
+                        from: bucket.from,
+                        to: whole.min(found.since.to),
+                        sent: sent.compared,
+                        failed: sent.unanswered,
+                    });
+                }
                 break;
             }
             let (until, failed) = found.map_or((end, 0), |found| (found.until, found.failed));
@@ -270,6 +319,7 @@ impl Versions<'_> {
                 },
                 until: until.min(self.at),
                 failed: failed + sent.unanswered,
+                before: None,
             });
             is_beside = false;
         }
@@ -296,6 +346,7 @@ impl Versions<'_> {
             }),
             (Some(lately), Some(before))
                 if first.is_some_and(|first| lately.since.from <= first.from)
+                    && lately.before.is_none()
                     && before.since.from < lately.since.from
                     && before.until >= lately.since.from =>
             {

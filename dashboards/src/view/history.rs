@@ -7,13 +7,15 @@ mod chart;
 mod groups;
 mod hour;
 mod marks;
+mod news;
 mod onset;
+mod outages;
 mod shared;
 
 use std::collections::HashSet;
 
 use parity_schemas::evidence::{Outcome, Thresholds};
-use parity_schemas::history::{Compared, History};
+use parity_schemas::history::{Compared, GroupHistory, History};
 use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
@@ -49,13 +51,14 @@ pub struct HistoryQuestion {
 /// Reads the history that is asked for.
 pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, StoreError> {
     let question = &asked.question;
-    let (excused, version) = if asked.count_excused {
-        (None, None)
+    let decided = if asked.count_excused {
+        None
     } else {
-        let decided = decided(reader, question)?;
-        let excused = excused_sets(&decided.report, question.thresholds.noise);
-        (Some(excused), version_of(&decided))
+        Some(decided(reader, question)?)
     };
+    let decided = decided.as_ref();
+    let noise = question.thresholds.noise;
+    let excused = decided.map(|decided| excused_sets(&decided.report, noise));
     let filter = HistoryFilter {
         selection: question.selection.clone(),
         until: asked.until,
@@ -64,7 +67,7 @@ pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, Stor
         excused,
         ..HistoryFilter::default()
     };
-    read(reader, &filter, version, &question.thresholds)
+    read(reader, &filter, decided, &question.thresholds)
 }
 
 /// The version that a report is of; `None` if it has nothing and names none. One that is named and of which nothing is recorded
@@ -91,17 +94,29 @@ pub fn history_of(
         excused: Some(excused_sets(&decided.report, usage)),
         ..HistoryFilter::default()
     };
-    read(reader, &filter, version_of(decided), &question.thresholds)
+    read(reader, &filter, Some(decided), &question.thresholds)
 }
 
-/// Reads a history, and says since when this version of the candidate differs; the newest one if it is not known which.
+/// Reads a history, and says since when the version of the candidate of a report differs; the newest one if it is not known which.
 fn read(
     reader: &Reader,
     filter: &HistoryFilter,
-    version: Option<String>,
+    decided: Option<&Decided>,
     thresholds: &Thresholds,
 ) -> Result<History, StoreError> {
-    let mut history = reader.history(filter)?;
+    let version = decided.and_then(version_of);
+    let mut with_news = filter.clone();
+    with_news
+        .fingerprints
+        .extend(decided.map(news::names).unwrap_or_default());
+    let mut history = reader.history(&with_news)?;
+    history.outages = outages::of(reader, filter, &history)?;
+    if let Some(decided) = decided {
+        news::tell(&mut history, decided);
+    }
+    // What nobody asked for is not told.
+    let is_asked = |group: &GroupHistory| filter.fingerprints.contains(&group.fingerprint);
+    history.groups.retain(is_asked);
     let newest = history.identities.iter().max_by_key(|one| one.last);
     let version = version.or_else(|| newest.map(|newest| newest.candidate_version.clone()));
     let others = history.identities.iter();

@@ -2,14 +2,15 @@
 //! there, is anything compared.
 //!
 //! It is of all versions and rules, because clients do not care which candidate was beside. It rests on the record, so
-//! `parity ui` says the same as the mirror; a mirror adds what only it knows ([`Status`]). The record is about a second
-//! behind, and its tallies are of minutes, so "now" is the running minute and the two before it.
+//! `parity ui` says the same as the mirror; a mirror adds what only it knows ([`Status`]), which is what "now" means of clients
+//! (`clients` beside). The record is about a second behind, and its tallies are of minutes, so what is told from it of now is of the
+//! running minute and the two before it.
 
 mod candidate;
+mod clients;
 mod rollout;
 
 use parity_schemas::audit::{Audit, AuditAction};
-use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::history::{History, HistoryBucket};
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
@@ -20,7 +21,7 @@ use parity_sink::{Reader, Selection, StoreError};
 use super::changes::who;
 use super::down::{Between, LATELY_MICROS, begin_of_now, length, live};
 use super::history::switches;
-use super::words::{grouped, percent, plural, shown};
+use super::words::{plural, shown};
 use super::{Status, Tone};
 
 /// Without a request for this long, that is told.
@@ -92,19 +93,6 @@ pub(crate) struct Now<'a> {
     pub(crate) candidate_version: &'a str,
 }
 
-/// What happened to clients in the last minutes.
-struct Rate {
-    per_second: f64,
-    ended: u64,
-    failed: u64,
-    errors: u64,
-}
-
-fn sum(clients: &Clients, wanted: impl Fn(ClientOutcome) -> bool) -> u64 {
-    let counted = clients.iter().filter(|(outcome, _)| wanted(**outcome));
-    counted.map(|(_, count)| *count).sum()
-}
-
 /// How long ago something was.
 fn ago(micros: i64) -> String {
     const HOUR: i64 = 60;
@@ -112,7 +100,9 @@ fn ago(micros: i64) -> String {
     let minutes = micros / INTERVAL_MICROS;
     let of = |count: i64, one: &str, many: &str| plural(count.unsigned_abs(), one, many);
     let told = match minutes {
-        0..120 => of(minutes, "minute", "minutes"),
+        // Whoever is told of what has just ended counts seconds.
+        0..2 => of(micros / 1_000_000, "second", "seconds"),
+        2..120 => of(minutes, "minute", "minutes"),
         120..2_880 => of(minutes / HOUR, "hour", "hours"),
         _ => of(minutes / DAY, "day", "days"),
     };
@@ -125,89 +115,6 @@ impl Now<'_> {
         let from = begin_of_now(self.lately.at);
         let buckets = self.lately.recent.buckets.iter();
         buckets.filter(move |bucket| bucket.from >= from)
-    }
-
-    fn rate(&self) -> Rate {
-        let mut clients = Clients::new();
-        let mut received = 0;
-        for bucket in self.minutes() {
-            received += bucket.received;
-            for (outcome, count) in &bucket.clients {
-                *clients.entry(*outcome).or_default() += count;
-            }
-        }
-        // A record that has just begun has no minutes before.
-        let first = self.lately.recent.buckets.first();
-        let begin = begin_of_now(self.lately.at);
-        let from = first.map_or(begin, |first| first.from.max(begin));
-        let micros = (self.lately.at.as_micros() - from.as_micros()).max(1_000_000);
-        Rate {
-            per_second: received as f64 * 1e6 / micros as f64,
-            ended: sum(&clients, |_| true),
-            failed: sum(&clients, ClientOutcome::is_failure),
-            errors: sum(&clients, ClientOutcome::is_error),
-        }
-    }
-
-    /// What clients get now, in one line.
-    pub(crate) fn told(&self) -> String {
-        let rate = self.rate();
-        let per_second = match rate.per_second {
-            0.0 => return "no requests in the last minutes".to_owned(),
-            few if few < 0.05 => "less than 0.1 requests/s".to_owned(),
-            some => format!("{some:.1} requests/s"),
-        };
-        let share = |part: u64| percent(part as f64 / rate.ended.max(1) as f64);
-        let failed = match (rate.ended, rate.failed) {
-            (0, _) => "none of them has ended".to_owned(),
-            (_, 0) => "none without a whole answer".to_owned(),
-            (_, failed) => format!("{} without a whole answer", share(failed)),
-        };
-        let errors = match rate.errors {
-            0 => String::new(),
-            errors => format!(", {} answered 5xx", share(errors)),
-        };
-        // The share is of minutes, of which the outage may be the last seconds.
-        let down = if self.is_legacy_down() {
-            ", and no answer of the legacy at this moment"
-        } else {
-            ""
-        };
-        format!("{per_second}, {failed}{errors}{down}")
-    }
-
-    /// How good it is for clients, now and in the time that is shown. What is over is not told as what is.
-    pub(crate) fn tone(&self) -> Tone {
-        let rate = self.rate();
-        if rate.failed > 0 || self.is_legacy_down() {
-            Tone::Bad
-        } else if rate.errors > 0 || self.failed_before().is_some() {
-            Tone::Open
-        } else {
-            Tone::Good
-        }
-    }
-
-    /// What the title says of clients, in the tense of the alarm; empty if there is nothing to say.
-    pub(crate) fn title(&self) -> &'static str {
-        if self.rate().failed > 0 || self.is_legacy_down() {
-            "clients fail"
-        } else if self.failed_before().is_some() {
-            "clients failed"
-        } else {
-            ""
-        }
-    }
-
-    /// The last minutes if a client got no whole answer in them, or else the time that is shown if one did; and the last bucket
-    /// in which one did not.
-    fn failed_before(&self) -> Option<(&History, &HistoryBucket)> {
-        let mut histories = [&self.lately.recent, self.history].into_iter();
-        histories.find_map(|history| {
-            let mut buckets = history.buckets.iter().rev();
-            let last = buckets.find(|bucket| bucket.clients_failed > 0)?;
-            Some((history, last))
-        })
     }
 
     fn is_legacy_down(&self) -> bool {
@@ -231,39 +138,6 @@ impl Now<'_> {
         alerts.extend(self.rollout());
         alerts.extend(self.traffic(moment));
         alerts
-    }
-
-    fn clients(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
-        let rate = self.rate();
-        if rate.failed > 0 {
-            return Some(Alert::bad(
-                "Clients get errors now",
-                format!(
-                    "{} of {} requests of the last minutes got no whole answer",
-                    grouped(rate.failed),
-                    grouped(rate.ended)
-                ),
-            ));
-        }
-        let (history, last) = self.failed_before()?;
-        let failed = history.buckets.iter().map(|one| one.clients_failed).sum();
-        let span = if std::ptr::eq(history, &raw const self.lately.recent) {
-            format!("in the last {} minutes", LATELY_MICROS / INTERVAL_MICROS)
-        } else {
-            "in the time that is shown".to_owned()
-        };
-        let to = last.from.saturating_add_micros(length(history));
-        let passed = self.lately.at.as_micros() - to.as_micros();
-        Some(Alert::bad(
-            "Clients got errors",
-            format!(
-                "{} got no whole answer {span}, the last of them between {} and {} ({})",
-                plural(failed, "request", "requests"),
-                moment(last.from),
-                moment(to),
-                ago(passed.max(0))
-            ),
-        ))
     }
 
     fn shadowing(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {

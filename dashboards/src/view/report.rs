@@ -22,7 +22,7 @@ use super::completeness::Completeness;
 use super::known::KnownView;
 use super::listing::Listing;
 use super::noise::{ExcusedColumns, NoiseView};
-use super::words::{classes, grouped, plural, rate};
+use super::words::{classes, grouped, of_received, plural, rate};
 use super::{Decided, Tone};
 pub(crate) use clients::ClientsView;
 pub(crate) use differing::{Cause, CauseName, Differing, Entry, Group, Member, extent};
@@ -290,6 +290,11 @@ impl<'a> ReportView<'a> {
             .into_iter()
             .flatten()
             .collect()
+    }
+
+    /// How much was compared.
+    pub(crate) fn compared(&self) -> String {
+        of_received(self.report.compared, self.report.counts.received)
     }
 
     /// Requests that were received and have no outcome; `None` if there are none, as when no request is in progress.

@@ -1,6 +1,7 @@
 //! The status of a mirror, and of a sink.
 
 use parity_schemas::clients::Clients;
+use parity_schemas::lately::ClientsNow;
 use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
@@ -25,6 +26,9 @@ pub struct Status {
     pub clients: Clients,
     /// When a client last got no whole answer although it had not gone away; `None` if that never happened.
     pub last_failed_client: Option<Timestamp>,
+    /// What clients of this process got in the last seconds; `None` of a mirror of an earlier program.
+    #[serde(default)]
+    pub clients_now: Option<ClientsNow>,
     /// Requests are accepted; `false` while draining.
     pub ready: bool,
     /// Whether requests are shadowed.

@@ -72,6 +72,24 @@ pub(crate) fn rate(part: u64, whole: u64) -> Option<String> {
     (whole > 0).then(|| percent(part as f64 / whole as f64))
 }
 
+/// How many of the received requests were compared. In a range that begins, or ends, at some minute, a request may have been received
+/// in the minute before that in which it was compared: then there are more of the one than of the other, and no share.
+pub(crate) fn of_received(compared: u64, received: u64) -> String {
+    match compared.checked_sub(received) {
+        Some(earlier @ 1..) => format!(
+            "{} requests, {} more than were received in this time: these were received before it",
+            grouped(compared),
+            grouped(earlier)
+        ),
+        _ => format!(
+            "{} of {} requests ({})",
+            grouped(compared),
+            grouped(received),
+            rate(compared, received).unwrap_or_else(|| "–".to_owned())
+        ),
+    }
+}
+
 /// How many distinct targets there are; `-` if that is not known.
 pub(crate) fn targets(distinct: u64) -> String {
     match distinct {
@@ -142,6 +160,16 @@ pub(crate) fn special(found: &[SpecialAttribute]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_compared_than_received_is_explained_and_no_share() {
+        assert_eq!(of_received(15, 30), "15 of 30 requests (50 %)");
+        assert_eq!(of_received(0, 0), "0 of 0 requests (–)");
+        assert_eq!(
+            of_received(1_030, 1_028),
+            "1,030 requests, 2 more than were received in this time: these were received before it"
+        );
+    }
 
     #[test]
     fn classes_are_told_if_something_was_asked_again() {

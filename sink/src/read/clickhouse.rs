@@ -308,6 +308,10 @@ impl RecordReader for ClickHouseReader {
         self.of_one_replica(|| self.names(migration))
     }
 
+    fn newest_migration(&self) -> Result<Option<String>, StoreError> {
+        self.of_one_replica(|| self.find_newest_migration())
+    }
+
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         self.find_mismatch(id)
     }

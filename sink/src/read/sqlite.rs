@@ -137,6 +137,13 @@ impl RecordReader for SqliteReader {
         })
     }
 
+    fn newest_migration(&self) -> Result<Option<String>, StoreError> {
+        let found = self.rows(SELECT_NEWEST_MIGRATION, (), "tallies", |row| {
+            Ok(row.text(0, "migration")?.to_owned())
+        })?;
+        Ok(found.into_iter().next())
+    }
+
     fn mark(&self) -> Result<Mark, StoreError> {
         self.read_mark()
     }
@@ -363,6 +370,13 @@ fn of_window(window: Window) -> String {
 
 const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
      AND rules_hash = ?4 AND interval_start >= ?5";
+
+/// The same, and of each name only the end of the index. A run that has counted nothing has begun.
+const SELECT_NEWEST_MIGRATION: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \
+     SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
+     SELECT migration FROM (SELECT name AS migration, (SELECT max(interval_start) FROM tallies WHERE migration = name) AS began \
+     FROM names WHERE name IS NOT NULL UNION ALL SELECT migration, max(started) FROM watermarks GROUP BY migration) \
+     ORDER BY began DESC, migration LIMIT 1";
 
 /// From name to name by the index: to read all rows for a few names takes as long as a report.
 const SELECT_MIGRATIONS: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \

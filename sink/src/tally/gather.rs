@@ -18,6 +18,7 @@ use super::counters::{
 use super::durations::Seen;
 use super::epochs::Epochs;
 use super::interval::{Interval, Room};
+use super::lately::Lately;
 use super::runs::Runs;
 use super::sets::MAX_SETS_HELD;
 use super::terms::OfferedTerms;
@@ -51,6 +52,7 @@ pub(super) struct State {
     pub(super) last_comparison: Option<Timestamp>,
     /// The time of the last failed client.
     pub(super) last_failed_client: Option<Timestamp>,
+    pub(super) lately: Lately,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -268,13 +270,17 @@ impl Baseline {
         }
         self.changes = changes;
         for slot in RECEIVED + 1..RECHECKS {
-            if !self.gather_slot(slot, state, interval) {
+            let new = self.gather_slot(slot, state, interval);
+            if new == 0 {
                 continue;
             }
             if slot == MATCHED {
                 state.last_comparison = Some(now);
-            } else if is_failed_client(slot) {
-                state.last_failed_client = Some(now);
+            } else if let Some(outcome) = client(slot) {
+                state.lately.add(outcome, new, now);
+                if outcome.is_failure() {
+                    state.last_failed_client = Some(now);
+                }
             }
         }
         let Some(compared) = self.counters.compared() else {
@@ -305,23 +311,23 @@ impl Baseline {
         }
     }
 
-    /// Whether the slot had counted anything new.
-    fn gather_slot(&mut self, slot: usize, state: &mut State, interval: &mut Interval) -> bool {
+    /// What the slot had counted anew.
+    fn gather_slot(&mut self, slot: usize, state: &mut State, interval: &mut Interval) -> u64 {
         let count = self.counters.outcomes[slot].load(Ordering::Acquire);
         let new = count.wrapping_sub(self.outcomes[slot]);
         if new == 0 {
-            return false;
+            return 0;
         }
         self.outcomes[slot] = count;
         let route = self.counters.route;
         state.totals_of(route).outcomes[slot] += new;
         interval.change(route).add_outcome(slot, new);
-        true
+        new
     }
 }
 
-fn is_failed_client(slot: usize) -> bool {
-    slot.checked_sub(CLIENTS)
-        .and_then(|place| ClientOutcome::ALL.get(place))
-        .is_some_and(|outcome| outcome.is_failure())
+/// The outcome of clients that a slot counts.
+fn client(slot: usize) -> Option<ClientOutcome> {
+    let place = slot.checked_sub(CLIENTS)?;
+    ClientOutcome::ALL.get(place).copied()
 }

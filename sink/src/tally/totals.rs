@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::lately::ClientsNow;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
@@ -39,6 +40,8 @@ pub struct Totals {
     /// When a client last stayed connected and did not get a whole answer, to within a quarter of a second; `None` if
     /// that never happened.
     pub last_failed_client: Option<Timestamp>,
+    /// What clients got in the last seconds.
+    pub clients_now: ClientsNow,
 }
 
 /// Counts of one route since the process began.

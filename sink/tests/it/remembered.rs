@@ -70,7 +70,7 @@ fn lists(reader: &Reader) -> Result<String, StoreError> {
     };
     Ok(format!(
         "{:?}\n{:?}\n{:?}\n{mismatches:?}\n{beside:?}\n{:?}\n{:?}\n{:?}",
-        reader.known("default")?,
+        (reader.known("default")?, reader.newest_migration()?),
         reader.known("other")?,
         reader.history(&history)?,
         reader.terms(&TermsFilter::default())?,

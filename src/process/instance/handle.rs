@@ -109,6 +109,7 @@ impl MirrorAdmin for AdminHandle {
             rules_hash,
             clients: totals.total.clients,
             last_failed_client: totals.last_failed_client,
+            clients_now: Some(totals.clients_now),
             ready: self.accepting.load(Ordering::Relaxed),
             shadowing: self.mirror.shadowing(),
             legacy_reachable: self.mirror.legacy_reachable(),

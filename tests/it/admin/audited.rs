@@ -168,7 +168,7 @@ fn each_change_has_a_line_that_says_who_and_what() {
             &[("authorization", &*bearer("none of them"))],
             "/api/v1/shadowing/off",
             401,
-            "",
+            "wrong",
             "the token is wrong: ",
         ),
         (
@@ -235,6 +235,7 @@ fn each_change_has_a_line_that_says_who_and_what() {
         "asked to stop shadowing",
         "asked to have the configuration read again",
         "by a signal",
+        "by the admin port, with a wrong token, from 127.0.0.1:",
         "anna \\u{1b}[1m&#60;b&#62;, by the admin port, with the change token, from 127.0.0.1:",
         "changed: sample 1 → 0.5, limits.body",
         &format!("href=\"/mismatches/{id}\""),

@@ -268,6 +268,7 @@ fn a_list_without_the_right_migration_names_those_that_the_store_has() {
         let wrong = place.run(&[command, &["--migration", "paymants"]].concat());
         let told = "has no decision of migration `paymants`; it has some of `default`, `payments`";
         assert!(wrong.stderr.contains(told), "{}", wrong.stderr);
+        assert_eq!((wrong.code, wrong.stdout.as_str()), (2, ""));
     }
     let none = place.run(&["decisions", "list", "--outcome", "fail"]);
     assert!(

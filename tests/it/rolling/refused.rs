@@ -165,6 +165,16 @@ fn the_port_of_the_proxy_is_not_taken_for_the_admin_port_and_gets_no_post() {
             assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
         }
     }
-    let asked: Vec<_> = asked.try_iter().collect();
-    assert_eq!(asked, ["GET /api/v1/openapi.json"; 3]);
+    let top = place.run(&["top", "--once", "--admin", &proxy]);
+    assert_eq!(top.code, 2, "{}", top.stdout);
+    // Not even the question which port it is becomes a request of the record.
+    assert_eq!(asked.try_iter().collect::<Vec<_>>(), [String::new(); 0]);
+    mirror.get("/items/1");
+    let report = mirror.settled(1);
+    assert_eq!(
+        report.0["routes"].as_array().map(Vec::len),
+        Some(1),
+        "{}",
+        report.0
+    );
 }

@@ -126,9 +126,10 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
     let call = Call::read(&body);
     let token = call.as_ref().ok().and_then(|call| call.metadata(TOKEN));
     let role = guard::is_known(site, &head.headers, token);
+    let is_wrong = role.is_none() && guard::has_token(&head.headers, token);
     let refused = match role {
         None => {
-            let why = if guard::has_token(&head.headers, token) {
+            let why = if is_wrong {
                 format!(
                     "the token of the webhook is wrong (metadata.token, or else Authorization): {}",
                     guard::WHERE
@@ -144,7 +145,8 @@ async fn judged(hook: Hook, gate: &Gate, request: Request) -> Result<Response, R
     };
     if let Some((refused, why)) = refused {
         let caller = guard::caller(&site.access, &head.headers, &head.extensions, role);
-        audit::refused(site, &caller, role, head.uri.path(), &why).await;
+        let token = audit::Token { role, is_wrong };
+        audit::refused(site, &caller, token, head.uri.path(), &why).await;
         return Err(refused);
     }
     let call = call.map_err(Refused::Wrong)?;

@@ -107,7 +107,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
     services.push(if status.shadowing {
         plain("shadowing is on")
     } else {
-        text(OPEN, "SHADOWING IS OFF")
+        text(OPEN, seen.shadowing_off())
     });
     if let Some(last) = status.last_failed_client {
         services.push(text(

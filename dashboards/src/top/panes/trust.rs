@@ -4,9 +4,9 @@ use parity_schemas::verdict::Reason;
 use ratatui::text::Line;
 
 use super::super::seen::{Process, Seen, clock};
-use super::{BAD, DIM, OPEN, parted, plain, style, text};
-use crate::view::ReportView;
+use super::{BAD, DIM, MAX_SENTENCES, OPEN, parted, plain, style, text};
 use crate::view::words::{grouped, plural, rate, sentence, shown, version};
+use crate::view::{AllUnanswered, ReportView};
 
 /// Can this be believed?
 pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
@@ -16,7 +16,11 @@ pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
         let (report, counts) = (view.report, &view.report.counts);
         let mut told = vec![plain(view.completeness().line(clock))];
         let share = |part: u64| rate(part, counts.received).unwrap_or_else(|| "–".to_owned());
-        told.push(plain(format!("compared {}", share(report.compared))));
+        told.push(plain(if report.compared > counts.received {
+            format!("compared {}", view.compared())
+        } else {
+            format!("compared {}", share(report.compared))
+        }));
         let of = |reason: Reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
         let sampled_out = of(Reason::SampledOut);
         if sampled_out > 0 {
@@ -53,6 +57,14 @@ pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
             ),
         ));
         lines.push(parted(how));
+        let unanswered = AllUnanswered::of(report);
+        for route in unanswered.routes.iter().take(MAX_SENTENCES) {
+            let told = format!(
+                "the candidate failed, so not compared: {}",
+                route.told(clock)
+            );
+            lines.push(Line::styled(told, BAD));
+        }
         if let Some(unsettled) = view.unsettled() {
             lines.push(Line::styled(unsettled.sentence(), style(unsettled.tone())));
         }

@@ -7,9 +7,9 @@ use parity_schemas::history::{CandidateBucket, History, HistoryBucket};
 /// What was sent to a version in a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    compared: u64,
+    pub(super) compared: u64,
     pub(super) unanswered: u64,
-    breaker_open: u64,
+    pub(super) breaker_open: u64,
 }
 
 impl Sent {

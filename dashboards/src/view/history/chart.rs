@@ -1,7 +1,7 @@
 //! What a chart of a history shows, before anything draws it: bars by place, a scale, times, and what changed.
 
 use parity_schemas::history::{
-    Compared, History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory,
+    CandidateOutage, Compared, History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory,
 };
 use parity_schemas::time::Timestamp;
 
@@ -32,6 +32,8 @@ pub(crate) struct ChartView<'a> {
     pub(crate) ticks: Vec<(f64, String)>,
     /// What changed, numbered from 1.
     pub(crate) changes: Vec<Change>,
+    /// When the candidate gave no answer.
+    pub(crate) outages: Vec<Stretch>,
     hour: Hour,
     /// Whether only one group of differences is shown.
     is_of_group: bool,
@@ -61,6 +63,17 @@ enum Versions {
     Mixed(Vec<String>),
 }
 
+/// A stretch of time that is told by its colour, too.
+pub(crate) struct Stretch {
+    /// Where it begins and ends, as shares of the width.
+    pub(crate) across: (f64, f64),
+    /// In words. It is visible.
+    pub(crate) told: String,
+}
+
+/// The name of a group, and its route.
+type Named = (String, String);
+
 /// What changed at one time.
 pub(crate) struct Change {
     /// Where, as a share of the width.
@@ -71,6 +84,8 @@ pub(crate) struct Change {
     pub(crate) time: String,
     /// In words. It is visible.
     pub(crate) told: String,
+    /// The group that it is about.
+    pub(crate) group: Option<Named>,
 }
 
 impl<'a> ChartView<'a> {
@@ -122,7 +137,8 @@ impl<'a> ChartView<'a> {
             gaps: gaps(&bars, places),
             bars,
             ticks,
-            changes: changes(&history.marks, &hour, share),
+            changes: changes(history, &hour, share),
+            outages: stretches(history, &hour, share),
             hour,
             is_of_group: false,
         })
@@ -293,27 +309,78 @@ fn gaps(bars: &[Bar<'_>], places: usize) -> Vec<(usize, usize)> {
     gaps
 }
 
-/// What changed, with what changed at the same time in one line.
-fn changes(marks: &[Mark], hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
-    let mut last = None;
-    for mark in marks {
+/// What changed, the earliest first, with marks of the same time in one line.
+fn changes(history: &History, hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Change> {
+    let mut all: Vec<(Timestamp, String, Option<Named>)> = Vec::new();
+    for mark in &history.marks {
         let told = about(mark);
-        if last == Some(mark.time)
-            && let Some(change) = changes.last_mut()
-        {
-            change.told.extend(["; ", &told]);
-            continue;
+        match all.last_mut() {
+            Some((time, before, _)) if *time == mark.time => before.extend(["; ", &told]),
+            _ => all.push((mark.time, told, None)),
         }
-        last = Some(mark.time);
-        changes.push(Change {
-            at: share(mark.time).clamp(0.0, 1.0),
-            number: changes.len() + 1,
-            time: hour.told(mark.time),
-            told,
-        });
     }
-    changes
+    let outages = history.outages.iter();
+    all.extend(outages.map(|outage| (outage.from, out(outage, hour), None)));
+    all.extend(history.news.iter().map(|group| {
+        let told = format!(
+            "new difference: {} on {} ({})",
+            group.what,
+            shown(&group.route),
+            grouped(group.count)
+        );
+        let name = (group.fingerprint.clone(), group.route.clone());
+        (group.first_seen, told, Some(name))
+    }));
+    all.sort_by_key(|(time, ..)| *time);
+    let each = all.into_iter().zip(1..);
+    each.map(|((time, told, group), number)| Change {
+        at: share(time).clamp(0.0, 1.0),
+        number,
+        time: hour.told(time),
+        told,
+        group,
+    })
+    .collect()
+}
+
+/// When the candidate gave no answer.
+fn stretches(history: &History, hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Stretch> {
+    let outages = history.outages.iter();
+    let each = outages.map(|outage| Stretch {
+        across: (
+            share(outage.from).clamp(0.0, 1.0),
+            share(outage.to).clamp(0.0, 1.0),
+        ),
+        told: out(outage, hour),
+    });
+    each.collect()
+}
+
+/// What is known of an outage, visible.
+fn out(outage: &CandidateOutage, hour: &Hour) -> String {
+    let name = match outage.candidate_version.as_str() {
+        "" => String::new(),
+        name => format!(" {}", shown(name)),
+    };
+    let until = if outage.ended {
+        format!(
+            "from {} to {}",
+            hour.told(outage.from),
+            hour.told(outage.to)
+        )
+    } else {
+        format!("since {}", hour.told(outage.from))
+    };
+    let not_sent = match outage.not_sent {
+        0 => String::new(),
+        some => format!(", and {} were not sent to it", grouped(some)),
+    };
+    format!(
+        "candidate{name} gave no answer {until}, to within {}: {} of {} failed{not_sent}",
+        length(outage.step_seconds),
+        grouped(outage.unanswered),
+        plural(outage.sent, "request", "requests"),
+    )
 }
 
 fn about(mark: &Mark) -> String {

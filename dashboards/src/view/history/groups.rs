@@ -204,6 +204,8 @@ mod tests {
             of_candidate: None,
             identities: Vec::new(),
             marks: Vec::new(),
+            outages: Vec::new(),
+            news: Vec::new(),
             routes: Vec::new(),
             routes_left_out: 0,
             groups: Vec::new(),

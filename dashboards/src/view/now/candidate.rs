@@ -2,7 +2,7 @@
 
 use parity_schemas::time::Timestamp;
 
-use super::super::down::{Beside, Candidate, OfVersion, Outage};
+use super::super::down::{Beginning, Beside, Candidate, OfVersion, Outage};
 use super::super::words::{grouped, version};
 use super::{Alert, Now, ago};
 
@@ -25,9 +25,13 @@ impl Now<'_> {
         of: &OfVersion<'_>,
         moment: impl Fn(Timestamp) -> String + Copy,
     ) -> Option<Alert> {
-        let failed = |failed: u64| {
+        let failed = |failed: u64, before: Option<Beginning>| {
             let failed = grouped(failed);
-            format!("it failed on all requests that were sent to it ({failed})")
+            let before = before.map(|before| before.told(moment));
+            format!(
+                "it failed on all requests that were sent to it ({failed}){}",
+                before.unwrap_or_default()
+            )
         };
         let named = |how: &str| match of.version {
             Some(name) => format!("Candidate {} {how}", version(name)),
@@ -52,14 +56,18 @@ impl Now<'_> {
                         moment(silence.since.from),
                         moment(silence.until),
                         ago(passed.max(0)),
-                        failed(silence.failed)
+                        failed(silence.failed, silence.before)
                     ),
                 ))
             }
-            Candidate::Down(Outage { since, failed: of }) => {
+            Candidate::Down(Outage {
+                since,
+                failed: of,
+                before,
+            }) => {
                 let told = match (since, of) {
                     (Some(since), Some(of)) => {
-                        format!("since {} {}", since.told(moment), failed(of))
+                        format!("since {} {}", since.told(moment), failed(of, before))
                     }
                     (Some(since), None) => {
                         format!("since {} it answered nothing", since.told(moment))

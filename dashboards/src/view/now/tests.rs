@@ -2,9 +2,12 @@
 
 use serde_json::json;
 
+use parity_schemas::clients::ClientOutcome;
+
 use super::*;
 
 mod candidate;
+mod clients;
 
 /// The begin of a minute.
 const NOW: i64 = 1_790_000_040;
@@ -85,7 +88,7 @@ fn told(
         status: None,
         candidate_version: "",
     };
-    (now.tone(), now.told(), alarms(&now))
+    (now.tone(), now.told(clock), alarms(&now))
 }
 
 fn lately(recent: History, switches: &[Audit]) -> Lately {
@@ -112,11 +115,13 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
         (0, 30, 0, 30, 0, 0),
     ];
     let day: &[Counts] = &[(-45, 900, 0, 900, 0, 0), (-15, 900, 0, 900, 0, 0)];
+    let minute_of_now = clock(minute(0));
+    let since = format!("since {minute_of_now} by the record");
     assert_eq!(
         told(calm, day, &LIVE(), &[]),
         (
             Tone::Good,
-            "1.0 requests/s, none without a whole answer".to_owned(),
+            format!("1.0 requests/s, none without a whole answer {since}"),
             vec![]
         )
     );
@@ -127,10 +132,17 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
     ];
     let (tone, now, alerts) = told(hurt, day, &LIVE(), &[]);
     assert_eq!(tone, Tone::Bad);
-    assert_eq!(now, "1.0 requests/s, 10 % without a whole answer");
+    // Not of the minutes before, in which the outage may have been seconds.
+    assert_eq!(
+        now,
+        format!("1.0 requests/s, 30 % without a whole answer {since}")
+    );
     assert_eq!(
         alerts,
-        ["Clients get errors now: 15 of 150 requests of the last minutes got no whole answer"]
+        [format!(
+            "Clients got errors since {minute_of_now}: 9 of 30 requests got no whole answer; the record counts by minutes, so whether \
+             they still do is known where they are served"
+        )]
     );
     // It is over, and still the first thing that is told.
     let hour: &[Counts] = &[(-45, 900, 70, 900, 0, 0), (-15, 900, 0, 900, 0, 0)];
@@ -164,37 +176,6 @@ fn how_many_clients_failed_is_counted_where_the_last_of_them_is() {
             )
         );
     }
-}
-
-#[test]
-fn the_title_has_the_tense_of_the_alarm() {
-    let title = |recent: &[Counts], shown: &[Counts]| {
-        let lately = lately(history(1, recent), &[]);
-        let now = Now {
-            watermarks: &LIVE(),
-            counted: None,
-            history: &history(15, shown),
-            lately: &lately,
-            status: None,
-            candidate_version: "",
-        };
-        let alarms = alarms(&now);
-        (now.title(), alarms.first().cloned().unwrap_or_default())
-    };
-    let calm: &[Counts] = &[(0, 60, 0, 60, 0, 0)];
-    let [now, lately, day] = [
-        title(&[(0, 60, 1, 60, 0, 0)], &[]),
-        title(&[(-20, 60, 1, 60, 0, 0), (0, 60, 0, 60, 0, 0)], &[]),
-        title(calm, &[(-600, 900, 1, 900, 0, 0)]),
-    ];
-    assert!(now.0 == "clients fail" && now.1.starts_with("Clients get errors now"));
-    for (title, alarm) in [lately, day] {
-        assert!(
-            title == "clients failed" && alarm.starts_with("Clients got errors:"),
-            "{title}: {alarm}"
-        );
-    }
-    assert_eq!(title(calm, calm), ("", String::new()));
 }
 
 #[test]

@@ -66,6 +66,13 @@ impl ClickHouseReader {
         Ok(Some((identity, Timestamp::from_micros(found.began_at))))
     }
 
+    /// The migration that counted last.
+    pub(super) fn find_newest_migration(&self) -> Result<Option<String>, StoreError> {
+        let question = self.server.client().query(SELECT_NEWEST_MIGRATION);
+        let found = self.kept::<NameRow>(&[RecordType::Tally, RecordType::Watermark], question)?;
+        Ok(found.first().map(|row| row.name.clone()))
+    }
+
     /// What the database holds.
     pub(super) fn names(&self, migration: &str) -> Result<Known, StoreError> {
         let names = |question: clickhouse::query::Query| {
@@ -99,6 +106,11 @@ struct Newest {
 
 const SELECT_MIGRATIONS: &str = "SELECT DISTINCT name FROM (SELECT toString(migration) AS name FROM tallies UNION ALL \
      SELECT toString(migration) FROM watermarks) ORDER BY name LIMIT 100";
+
+const SELECT_NEWEST_MIGRATION: &str = "SELECT name FROM (\
+     SELECT toString(migration) AS name, max(interval_start) AS began FROM tallies GROUP BY migration UNION ALL \
+     SELECT toString(migration), max(started) FROM watermarks GROUP BY migration) \
+     GROUP BY name ORDER BY max(began) DESC, name LIMIT 1";
 
 const SELECT_VERSIONS: &str = "SELECT name FROM (\
      SELECT toString(candidate_version) AS name, interval_start AS began FROM tallies WHERE migration = ? UNION ALL \

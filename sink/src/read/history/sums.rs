@@ -402,6 +402,8 @@ pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
         of_candidate: None,
         identities: Vec::new(),
         marks: Vec::new(),
+        outages: Vec::new(),
+        news: Vec::new(),
         routes: Vec::new(),
         routes_left_out: 0,
         groups: of_groups(HashMap::new(), &filter.fingerprints, 0),
@@ -412,12 +414,16 @@ fn of_route(route: String, cells: &Cells, places: usize) -> RouteHistory {
     let mut all = Cell::default();
     let mut compared = vec![0; places];
     let mut differing = vec![0; places];
+    let mut failures = vec![0; places];
     for (place, cell) in cells {
         all.add(cell);
         let at = *place as usize;
         if let (Some(compared), Some(differing)) = (compared.get_mut(at), differing.get_mut(at)) {
             *compared = cell.compared();
             *differing = cell.differing();
+        }
+        if let Some(failures) = failures.get_mut(at) {
+            *failures = cell.candidate_failures;
         }
     }
     RouteHistory {
@@ -428,6 +434,7 @@ fn of_route(route: String, cells: &Cells, places: usize) -> RouteHistory {
         onset: None,
         compared_by_bucket: compared,
         differing_by_bucket: differing,
+        candidate_failures_by_bucket: failures,
     }
 }
 

@@ -12,11 +12,12 @@ fn a_candidate_is_down_since_it_failed_on_everything() {
         (0, 30, 0, 1, 1, 0),
     ];
     let (.., alerts) = told(recent, &[(-15, 900, 0, 800, 30, 0)], &LIVE(), &[]);
-    let [from, to] = [-2, -1].map(|at| clock(minute(at)));
+    let [from, first, to] = [-3, -2, -1].map(|at| clock(minute(at)));
     assert_eq!(
         alerts,
         [format!(
-            "Candidate down: since between {from} and {to} it failed on all requests that were sent to it (5)"
+            "Candidate down: since between {from} and {to} it failed on all requests that were sent to it (5), and on 59 of 60 from {from} \
+             to {first}"
         )]
     );
     // Since before the last minutes.
@@ -42,9 +43,30 @@ fn a_candidate_is_down_since_it_failed_on_everything() {
     }
 }
 
+#[test]
+fn the_minute_in_which_it_began_to_fail_is_told_too() {
+    let recent: &[Counts] = &[
+        (-2, 60, 0, 60, 0, 0),
+        (-1, 60, 0, 60, 20, 0),
+        (0, 3, 0, 3, 3, 0),
+    ];
+    let [before, now] = [-1, 0].map(|at| clock(minute(at)));
+    let (.., alerts) = told(recent, &[], &LIVE(), &[]);
+    assert_eq!(
+        alerts,
+        [format!(
+            "Candidate down: since between {before} and {now} it failed on all requests that were sent to it (3), and on 20 of 60 from \
+             {before} to {now}"
+        )]
+    );
+    // A minute in which it failed on none is not of it.
+    let (.., alerts) = told(&[recent[0], recent[2]], &[], &LIVE(), &[]);
+    assert!(alerts[0].ends_with("were sent to it (3)"), "{alerts:?}");
+}
+
 const FAILS: [Counts; 2] = [(-1, 60, 0, 60, 60, 0), (0, 30, 0, 30, 30, 0)];
 
-fn status(is_reachable: bool, version: &str) -> Status {
+pub(super) fn status(is_reachable: bool, version: &str) -> Status {
     serde_json::from_value(json!({
         "migration": "m", "legacy_version": "", "candidate_version": version, "rules_hash": "", "clients": {},
         "last_failed_client": null, "ready": true, "shadowing": true, "legacy_reachable": true,
@@ -295,9 +317,10 @@ fn of_two_candidates_the_one_that_is_down_is_told_by_its_name() {
             candidate_version: "1",
         })
     };
-    let [from, to] = [-2, -1].map(|at| clock(minute(at)));
+    let [from, first, to] = [-3, -2, -1].map(|at| clock(minute(at)));
     let expected = format!(
-        "Candidate 2\\u{{202e}} down: since between {from} and {to} it failed on all requests that were sent to it (60)"
+        "Candidate 2\\u{{202e}} down: since between {from} and {to} it failed on all requests that were sent to it (60), and on 5 of 30 from \
+         {from} to {first}"
     );
     assert_eq!(alerts(&both, None), [expected.as_str()]);
     // Also on the page of the mirror before the other one, which says of its own that it is well.

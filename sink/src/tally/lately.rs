@@ -1,0 +1,139 @@
+//! How the requests of the last seconds ended for their clients.
+//!
+//! Counted where counters are gathered, a few times a second, and not where requests are: so it costs them nothing. It is of the
+//! process alone, in memory alone.
+
+use std::collections::VecDeque;
+
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::lately::{ClientFailures, ClientsNow, NOW_MICROS};
+use parity_schemas::time::Timestamp;
+
+const SECOND_MICROS: i64 = 1_000_000;
+
+/// What one second had.
+struct Second {
+    number: i64,
+    counts: [u64; ClientOutcome::COUNT],
+}
+
+/// The last seconds, the latest last; never more than [`NOW_MICROS`] has, and the running one.
+#[derive(Default)]
+pub(super) struct Lately {
+    seconds: VecDeque<Second>,
+    failures: Option<ClientFailures>,
+}
+
+/// The second in which "now" begins, and the running one.
+fn range(now: Timestamp) -> (i64, i64) {
+    let number = now.as_micros().div_euclid(SECOND_MICROS);
+    (number - NOW_MICROS / SECOND_MICROS, number)
+}
+
+impl Lately {
+    /// Counts requests that ended so.
+    pub(super) fn add(&mut self, outcome: ClientOutcome, count: u64, now: Timestamp) {
+        if outcome.is_failure() {
+            ClientsNow::fail(&mut self.failures, count, now);
+        }
+        let (first, last) = range(now);
+        // What is later than now is of a clock that was set back.
+        self.seconds
+            .retain(|second| first <= second.number && second.number <= last);
+        if self
+            .seconds
+            .back()
+            .is_none_or(|second| second.number != last)
+        {
+            self.seconds.push_back(Second {
+                number: last,
+                counts: [0; ClientOutcome::COUNT],
+            });
+        }
+        if let Some(second) = self.seconds.back_mut()
+            && let Some(sum) = second.counts.get_mut(outcome.index())
+        {
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    /// What is known at this time by a process that began then.
+    pub(super) fn told(&self, began: Timestamp, now: Timestamp) -> ClientsNow {
+        let (first, last) = range(now);
+        let mut told = ClientsNow {
+            from: Timestamp::from_micros(first * SECOND_MICROS).max(began.min(now)),
+            to: now,
+            failures: self.failures,
+            ..ClientsNow::default()
+        };
+        let of_now = self.seconds.iter();
+        for second in of_now.filter(|second| first <= second.number && second.number <= last) {
+            for (outcome, count) in ClientOutcome::ALL.iter().zip(second.counts) {
+                if count > 0 {
+                    let sum = told.clients.entry(*outcome).or_default();
+                    *sum = sum.saturating_add(count);
+                }
+            }
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ClientOutcome::{LegacyUnreachable, Success};
+
+    use super::*;
+
+    fn at(tenths: i64) -> Timestamp {
+        Timestamp::from_micros(1_790_000_000_000_000 + tenths * 100_000)
+    }
+
+    #[test]
+    fn now_is_ten_seconds_and_no_more() {
+        let mut lately = Lately::default();
+        assert_eq!(lately.told(at(-5), at(0)).from, at(-5));
+        for second in 0..100 {
+            lately.add(Success, 2, at(second * 10));
+        }
+        assert!(lately.seconds.len() <= 11, "{}", lately.seconds.len());
+        let told = lately.told(at(-5), at(995));
+        assert_eq!((told.from, told.to), (at(890), at(995)));
+        assert_eq!((told.ended(), told.failed()), (22, 0));
+        // It passes without anybody counting.
+        assert_eq!(lately.told(at(-5), at(1_085)).ended(), 4);
+        assert_eq!(lately.told(at(-5), at(1_100)).ended(), 0);
+    }
+
+    #[test]
+    fn failures_are_now_while_they_last_and_afterwards_a_stretch_with_an_end() {
+        let mut lately = Lately::default();
+        for tenth in [100, 103, 150] {
+            lately.add(LegacyUnreachable, 3, at(tenth));
+        }
+        lately.add(Success, 5, at(151));
+        let told = lately.told(at(0), at(152));
+        assert_eq!((told.failed(), told.ended()), (9, 14));
+        let stretch = ClientFailures {
+            from: at(100),
+            to: at(150),
+            failed: 9,
+        };
+        assert_eq!(told.failures, Some(stretch));
+        // Ten seconds later it is over, and still known.
+        let told = lately.told(at(0), at(260));
+        assert_eq!((told.failed(), told.failures), (0, Some(stretch)));
+        lately.add(LegacyUnreachable, 1, at(300));
+        let next = lately.told(at(0), at(300)).failures.map(|next| next.from);
+        assert_eq!(next, Some(at(300)));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_leaves_nothing_of_the_future() {
+        let mut lately = Lately::default();
+        lately.add(LegacyUnreachable, 1, at(36_000));
+        lately.add(Success, 1, at(0));
+        let told = lately.told(at(0), at(1));
+        assert_eq!((told.ended(), told.failed()), (1, 0));
+    }
+}
