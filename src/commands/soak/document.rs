@@ -3,7 +3,7 @@
 use parity_comparator::metrics::Scrapes;
 use parity_comparator::trend::{Demand, Slope, Trend, blocks, trend};
 use parity_mirror::load::Step;
-use parity_schemas::metrics::{MetricsOutcome, Subject};
+use parity_schemas::metrics::{MetricsOutcome, Subject, Unit};
 use parity_schemas::soak::{
     Grows, SOAK_SCHEMA, SoakDocument, SoakSide, SoakSlope, SoakTrend, SoakVerdict,
 };
@@ -198,6 +198,10 @@ impl Test {
         let demand = Demand {
             confidence: self.confidence,
             allowed: self.allowed(of),
+            unit: match of {
+                Grows::Rss => Unit::Bytes,
+                Grows::Descriptors | Grows::Threads => Unit::Number,
+            },
         };
         let mut told = SoakTrend {
             of,
