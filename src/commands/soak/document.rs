@@ -152,6 +152,7 @@ impl Test {
                 continue;
             }
             if let Some((metric, samples)) = scrapes.series(subject) {
+                let doubt = scrapes.passed_over(subject).or_else(|| doubt.clone());
                 let of_page = (scrapes.is_lost(), doubt.as_deref());
                 trends.push(self.judge(of, &metric, &samples, rate, of_page));
             }
