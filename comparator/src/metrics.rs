@@ -11,6 +11,7 @@ mod labels;
 mod measured;
 mod names;
 mod pages;
+mod passed;
 mod range;
 mod same_process;
 mod sampled;

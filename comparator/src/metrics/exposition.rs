@@ -1,6 +1,7 @@
 //! What a service says of itself on its metrics page: the text format of Prometheus and `OpenMetrics`, read line by line.
 //!
-//! A page comes from a service, so it may be anything. A line that cannot be read is counted and told, and costs the others nothing.
+//! A page comes from a service, so it may be anything. A line that cannot be read is counted and told, and costs only what rests on a
+//! metric that it [names](super::passed).
 //! Comments, help, timestamps and exemplars are passed over: nothing here needs them. Of the metrics only those are kept that somebody
 //! wants, because a page may have a hundred times as many.
 
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::labels::{Labels, Shared};
+use super::passed::{OfPage, Passed, Why};
 
 /// Lines that are told of those that cannot be read: who sees three knows what the page is.
 const TOLD: usize = 3;
@@ -36,6 +38,8 @@ pub(super) struct Exposition {
     pub(super) unreadable: u64,
     /// The first of them: number, and what it says.
     pub(super) told: Vec<(usize, String)>,
+    /// Lines of wanted metrics that say nothing that can be.
+    pub(super) passed: OfPage,
 }
 
 /// Why there is no page.
@@ -73,6 +77,7 @@ impl Exposition {
             } else if !line.is_empty() {
                 let Some(sample) = sample(line) else {
                     page.refuse(index + 1, line);
+                    page.pass_unread(index + 1, line, is_wanted);
                     continue;
                 };
                 page.read += 1;
@@ -83,12 +88,27 @@ impl Exposition {
                 if kept > SAMPLES {
                     return Err(PageError::TooMany);
                 }
-                let of_name = page.samples.entry(sample.name).or_default();
+                let of_name = page.samples.entry(sample.name.clone()).or_default();
                 let own = labels.one(sample.labels);
+                let mut why = Why::of(sample.value, &own);
                 // The same one again has another number, and nobody knows which holds.
                 match of_name.get(&own) {
-                    Some(_) => page.refuse(index + 1, line),
-                    None => drop(of_name.insert(own, sample.value)),
+                    Some(before) => {
+                        if before.to_bits() != sample.value.to_bits() {
+                            why = Some(Why::Again);
+                        }
+                        page.refuse(index + 1, line);
+                    }
+                    None => drop(of_name.insert(Arc::clone(&own), sample.value)),
+                }
+                if let Some(why) = why {
+                    let passed = Passed {
+                        why,
+                        labels: Some(own),
+                        number: index + 1,
+                        line: told(line),
+                    };
+                    page.passed.entry(sample.name).or_default().push(passed);
                 }
             }
         }
@@ -123,10 +143,34 @@ impl Exposition {
     fn refuse(&mut self, number: usize, line: &str) {
         self.unreadable += 1;
         if self.told.len() < TOLD {
-            let end = line.floor_char_boundary(TOLD_BYTES);
-            self.told.push((number, line.split_at(end).0.to_owned()));
+            self.told.push((number, told(line)));
         }
     }
+
+    /// A line that cannot be read is of each wanted metric whose name is anywhere in it: nobody knows what of it is wrong.
+    fn pass_unread(&mut self, number: usize, line: &str, is_wanted: &dyn Fn(&str) -> bool) {
+        let is_of_name =
+            |character: char| character.is_ascii_alphanumeric() || "_:.".contains(character);
+        let words = line.split(|character: char| !is_of_name(character));
+        for name in words.filter(|word| !word.is_empty() && is_wanted(word)) {
+            let of_name = self.passed.entry(name.to_owned()).or_default();
+            // One is enough, whatever labels the others have.
+            if of_name.iter().all(|passed| passed.labels.is_some()) {
+                of_name.push(Passed {
+                    why: Why::Unreadable,
+                    labels: None,
+                    number,
+                    line: told(line),
+                });
+            }
+        }
+    }
+}
+
+/// As much of a line as is told.
+fn told(line: &str) -> String {
+    let end = line.floor_char_boundary(TOLD_BYTES);
+    line.split_at(end).0.to_owned()
 }
 
 /// One line.

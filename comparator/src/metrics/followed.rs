@@ -3,8 +3,8 @@
 //!
 //! A counter of a process that began anew starts at 0: what it shows then was counted since. Only a new start time says that it did;
 //! a counter that falls without one may as well be that of another process, and is told as a fall. One that appears later was 0
-//! before, because clients show a counter only when it counts for the first time. Numbers that are none, and negative counts, are
-//! passed over.
+//! before, because clients show a counter only when it counts for the first time. Lines that cannot be read, numbers that are none, and
+//! negative ones are [passed over](super::passed), and what rests on their metric is not known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use parity_schemas::metrics::Subject;
 use super::exposition::{Exposition, TYPES};
 use super::labels::Labels;
 use super::names::{Names, Source};
+use super::passed::PassedOver;
 use super::sampled::{gauge, shown_quantiles};
 
 /// What grows of a subject, by the endings of its names.
@@ -71,6 +72,8 @@ pub(super) struct Followed {
     pub(super) unreadable: u64,
     /// The first of them.
     pub(super) told: Option<(usize, String)>,
+    /// Those of them, and numbers that cannot be, that are of a metric that is wanted.
+    pub(super) passed: PassedOver,
     /// Whether the counters were too many to follow.
     pub(super) is_over: bool,
     pages: u64,
@@ -89,6 +92,7 @@ impl Followed {
                 }
             }
         }
+        self.passed.take(&page.passed, names);
         self.unreadable += page.unreadable;
         if self.told.is_none() {
             self.told = page.told.first().cloned();

@@ -47,20 +47,20 @@ impl Service<'_> {
         };
         let own = self.typed(Subject::Requests, COUNTER);
         let latency = self.typed(Subject::Latency, QUANTILES);
-        let mut found: Vec<Requests> = Vec::new();
-        found.extend(own.iter().find_map(|source| counted(source, "")));
-        if !self.scrapes.names.is_own(Subject::Requests) {
-            found.extend(latency.iter().find_map(|source| counted(source, "_count")));
-        }
         // One that says how they ended tells more. If nobody understands what it says, another one may count other requests.
-        let best = found
-            .iter()
-            .position(|requests| requests.is_told)
-            .unwrap_or(0);
-        if found.is_empty() {
-            return Err(self.none(Subject::Requests));
-        }
-        Ok(found.swap_remove(best))
+        let own = self.first(&own, &[""], |source| counted(source, ""))?;
+        let is_enough = own.as_ref().is_some_and(|requests| requests.is_told)
+            || self.scrapes.names.is_own(Subject::Requests);
+        let other = if is_enough {
+            None
+        } else {
+            self.first(&latency, &["_count"], |source| counted(source, "_count"))?
+        };
+        let best = match (own, other) {
+            (Some(own), Some(other)) if other.is_told && !own.is_told => Some(other),
+            (own, other) => own.or(other),
+        };
+        best.ok_or_else(|| self.none(Subject::Requests))
     }
 
     /// What is measured, or why it cannot be.
@@ -123,9 +123,9 @@ impl Service<'_> {
             Measure::GcShare => {
                 self.can_grow()?;
                 let sources = self.typed(Subject::Pauses, QUANTILES);
-                let found = sources.iter().find_map(|source| {
+                let found = self.first(&sources, &["_sum"], |source| {
                     Some((source, grown(&self.scrapes.followed, source, "_sum")?))
-                });
+                })?;
                 let (source, paused) = found.ok_or_else(|| self.none(Subject::Pauses))?;
                 let share = paused.total() * source.unit / self.seconds();
                 Ok(exact(
@@ -136,9 +136,7 @@ impl Service<'_> {
                 ))
             }
             Measure::Uptime => {
-                let (source, starts) = self
-                    .first_gauge(Subject::Start)
-                    .ok_or_else(|| self.none(Subject::Start))?;
+                let (source, starts) = self.first_gauge(Subject::Start)?;
                 // Its own clock says when it started; how long that is ago only the one that asked knows.
                 let started = most(&starts) * source.unit;
                 let asked = self.scrapes.asked_at + self.pages().last().map_or(0.0, |last| last.at);
@@ -149,9 +147,7 @@ impl Service<'_> {
 
     /// The median of what was seen.
     fn usual(&self, subject: Subject) -> Result<Found, String> {
-        let (source, values) = self
-            .first_gauge(subject)
-            .ok_or_else(|| self.none(subject))?;
+        let (source, values) = self.first_gauge(subject)?;
         Ok(exact(
             median(&values) * source.unit,
             source.name,
@@ -162,21 +158,21 @@ impl Service<'_> {
 
     /// The most that was seen, on any page.
     fn peaked(&self, subject: Subject) -> Result<Found, String> {
-        let sources = self.typed(subject, GAUGE).into_iter();
-        let mut found = sources.filter_map(|source| {
-            let peak = self.scrapes.followed.peak(subject, &source)?;
+        let sources = self.typed(subject, GAUGE);
+        let found = self.first(&sources, &[""], |source| {
+            let peak = self.scrapes.followed.peak(subject, source)?;
             Some((source, peak))
-        });
-        let (source, peak) = found.next().ok_or_else(|| self.none(subject))?;
-        Ok(exact(peak * source.unit, source.name, None, None))
+        })?;
+        let (source, peak) = found.ok_or_else(|| self.none(subject))?;
+        Ok(exact(peak * source.unit, source.name.clone(), None, None))
     }
 
     fn cpu(&self) -> Result<(String, f64, Option<String>), String> {
         self.can_grow()?;
         let sources = self.typed(Subject::Cpu, COUNTER);
-        let found = sources
-            .iter()
-            .find_map(|source| Some((source, grown(&self.scrapes.followed, source, "")?)));
+        let found = self.first(&sources, &[""], |source| {
+            Some((source, grown(&self.scrapes.followed, source, "")?))
+        })?;
         let (source, grown) = found.ok_or_else(|| self.none(Subject::Cpu))?;
         Ok((
             source.name.clone(),
@@ -207,6 +203,7 @@ impl Service<'_> {
         let sources = self.typed(Subject::Latency, QUANTILES);
         let grows = self.can_grow();
         for source in &sources {
+            self.is_whole(source, &["_bucket", ""])?;
             if let Some(buckets) = Buckets::of(&self.scrapes.followed, source) {
                 grows.clone()?;
                 let found = buckets
@@ -248,6 +245,7 @@ impl Service<'_> {
     /// As a summary shows it, as a gauge of its own, or by the last bucket into which a pause fell.
     fn longest_pause(&self) -> Result<Found, String> {
         for source in &self.typed(Subject::Pauses, QUANTILES) {
+            self.is_whole(source, &["", "_max", "_bucket"])?;
             if let Some(longest) = self.scrapes.followed.peak(Subject::Pauses, source) {
                 return Ok(exact(
                     longest * source.unit,

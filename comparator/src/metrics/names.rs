@@ -10,7 +10,7 @@ use parity_schemas::metrics::Subject;
 use super::labels::Labels;
 
 /// What stands behind the name of a family on a page.
-const ENDINGS: [&str; 5] = ["", "_bucket", "_count", "_max", "_sum"];
+pub(super) const ENDINGS: [&str; 5] = ["", "_bucket", "_count", "_max", "_sum"];
 /// What `OpenMetrics` leaves out of the name of a counter where it says its type.
 pub(super) const TOTAL: &str = "_total";
 

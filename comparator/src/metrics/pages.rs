@@ -94,6 +94,7 @@ impl Scrapes {
             Ok(mut page) => {
                 self.followed.take(&page, &self.names);
                 page.samples.retain(|name, _| !self.passing.contains(name));
+                page.passed.clear();
                 self.keep(at, page);
                 self.lost = None;
                 Ok(())

@@ -30,7 +30,7 @@ pub(super) fn are_one(one: &Service<'_>, other: &Service<'_>) -> bool {
 
 /// When the process started, if that never changed.
 fn start(service: &Service<'_>) -> Option<f64> {
-    let (_, values) = service.first_gauge(Subject::Start)?;
+    let (_, values) = service.seen(Subject::Start)?;
     let first = *values.first()?;
     let is_one = values
         .iter()

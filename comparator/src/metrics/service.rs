@@ -35,14 +35,26 @@ impl Scrapes {
 
     /// A gauge over time, in seconds since the first page was asked for, and the metric that says it; `None` if no page has it.
     pub fn series(&self, subject: Subject) -> Option<(String, Vec<(f64, f64)>)> {
-        let sources = Service::of(self).typed(subject, &["gauge", "counter"]);
+        let found = self.first_series(subject);
+        found.map(|(source, samples)| (source.name, samples))
+    }
+
+    /// Why that gauge is not known: on a page, a line of it could not be read, or had a value that cannot be.
+    pub fn passed_over(&self, subject: Subject) -> Option<String> {
+        let (source, _) = self.first_series(subject)?;
+        self.followed.passed.of(&source, &[""])
+    }
+
+    fn first_series(&self, subject: Subject) -> Option<(Source, Vec<(f64, f64)>)> {
+        let sources = Service::of(self).typed(subject, GAUGE);
         sources.into_iter().find_map(|source| {
             let samples = self.pages.iter().filter_map(|scrape| {
                 let value = gauge(&scrape.page, &source, "")?;
                 Some((scrape.at, value * source.unit))
             });
             let samples: Vec<(f64, f64)> = samples.collect();
-            (!samples.is_empty()).then_some((source.name, samples))
+            let is_there = !samples.is_empty() || self.followed.passed.of(&source, &[""]).is_some();
+            is_there.then_some((source, samples))
         })
     }
 }
@@ -198,16 +210,53 @@ impl<'a> Service<'a> {
         })
     }
 
-    pub(super) fn first_gauge(&self, subject: Subject) -> Option<(Source, Vec<f64>)> {
+    /// Whether no line of a source with one of these endings was passed over, or else which.
+    pub(super) fn is_whole(&self, source: &Source, endings: &[&str]) -> Result<(), String> {
+        let passed = self.scrapes.followed.passed.of(source, endings);
+        passed.map_or(Ok(()), Err)
+    }
+
+    /// What is looked for, of the first source that has it; `None` if none has. If a line with one of these endings was passed over, of
+    /// it or of one before it, nobody knows.
+    pub(super) fn first<'s, T>(
+        &self,
+        sources: &'s [Source],
+        endings: &[&str],
+        look: impl Fn(&'s Source) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        for source in sources {
+            self.is_whole(source, endings)?;
+            if let Some(found) = look(source) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The values of a gauge on the pages that are kept, or why they are not known.
+    pub(super) fn first_gauge(&self, subject: Subject) -> Result<(Source, Vec<f64>), String> {
+        self.first(&self.typed(subject, GAUGE), &[""], |source| {
+            let values = self.values(source);
+            (!values.is_empty()).then(|| (source.clone(), values))
+        })?
+        .ok_or_else(|| self.none(subject))
+    }
+
+    /// The values of a gauge that could be read, whatever was passed over.
+    pub(super) fn seen(&self, subject: Subject) -> Option<(Source, Vec<f64>)> {
         let sources = self.typed(subject, GAUGE).into_iter();
         let mut found = sources.map(|source| {
-            let pages = self.pages().iter();
-            let values: Vec<f64> = pages
-                .filter_map(|scrape| gauge(&scrape.page, &source, ""))
-                .collect();
+            let values = self.values(&source);
             (source, values)
         });
         found.find(|(_, values)| !values.is_empty())
+    }
+
+    fn values(&self, source: &Source) -> Vec<f64> {
+        let pages = self.pages().iter();
+        pages
+            .filter_map(|scrape| gauge(&scrape.page, source, ""))
+            .collect()
     }
 
     /// The sum of a counter over its labels at each time.

@@ -1,6 +1,7 @@
 //! Whole comparisons, of pages as the usual clients write them.
 
 mod doubt;
+mod passed;
 
 use parity_schemas::metrics::{MetricValue, Subject};
 

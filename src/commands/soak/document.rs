@@ -3,7 +3,7 @@
 use parity_comparator::metrics::Scrapes;
 use parity_comparator::trend::{Demand, Slope, Trend, blocks, trend};
 use parity_mirror::load::Step;
-use parity_schemas::metrics::{MetricsOutcome, Subject};
+use parity_schemas::metrics::{MetricsOutcome, Subject, Unit};
 use parity_schemas::soak::{
     Grows, SOAK_SCHEMA, SoakDocument, SoakSide, SoakSlope, SoakTrend, SoakVerdict,
 };
@@ -151,6 +151,7 @@ impl Test {
                 continue;
             }
             if let Some((metric, samples)) = scrapes.series(subject) {
+                let doubt = scrapes.passed_over(subject).or_else(|| doubt.clone());
                 let of_page = (scrapes.is_lost(), doubt.as_deref());
                 trends.push(self.judge(of, &metric, &samples, rate, of_page));
             }
@@ -197,6 +198,10 @@ impl Test {
         let demand = Demand {
             confidence: self.confidence,
             allowed: self.allowed(of),
+            unit: match of {
+                Grows::Rss => Unit::Bytes,
+                Grows::Descriptors | Grows::Threads => Unit::Number,
+            },
         };
         let mut told = SoakTrend {
             of,
