@@ -124,22 +124,20 @@ impl Desk {
     ) {
         let mut connections = JoinSet::new();
         loop {
-            let place = match Arc::clone(&places).try_acquire_owned() {
-                Ok(place) => place,
-                Err(_) => {
-                    has_waiting.store(true, Ordering::Relaxed);
-                    let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-                        return;
-                    };
-                    place
-                }
+            let place = if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                place
+            } else {
+                has_waiting.store(true, Ordering::Relaxed);
+                let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                    return;
+                };
+                place
             };
-            let accepted = match at_once(&listener).await {
-                Some(accepted) => accepted,
-                None => {
-                    has_waiting.store(false, Ordering::Relaxed);
-                    listener.accept().await
-                }
+            let accepted = if let Some(accepted) = at_once(&listener).await {
+                accepted
+            } else {
+                has_waiting.store(false, Ordering::Relaxed);
+                listener.accept().await
             };
             match accepted {
                 Ok((stream, _)) => {

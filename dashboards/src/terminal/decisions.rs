@@ -113,7 +113,10 @@ mod tests {
         let text = listed(&[("go-1", "rust-0.9.1"), ("", "rust-0.9.0"), ("go-1", "")]);
         let columns: Vec<&str> = text
             .lines()
-            .map(|line| &line[line.find("00000000-").expect("an id") + 38..])
+            .map(|line| {
+                let begin = line.find("00000000-").expect("an id");
+                line.get(begin + 38..).expect("columns behind it")
+            })
             .collect();
         assert_eq!(
             columns,

@@ -56,7 +56,7 @@ pub(crate) fn told(trend: &SoakTrend, allowed: f64) -> Told {
         };
         more = format!("{} at once, {rest}", signed(trend.jumps, unit));
     } else if is_against {
-        more = "no trend to either side".to_owned();
+        "no trend to either side".clone_into(&mut more);
     }
     let slope_of = |slope: Option<SoakSlope>| slope.filter(|_| !is_against);
     let word = match trend.verdict {

@@ -190,18 +190,17 @@ impl ClickHouseReader {
     /// The parts are asked for before the rows: what comes between the two is then read once more the next time.
     fn seen(&self) -> Result<Option<Arc<Seen>>, StoreError> {
         let known = self.seen.borrow().clone();
-        let seen = match known.filter(|seen| seen.at.elapsed() < SEEN_FOR) {
-            Some(seen) => seen,
-            None => {
-                // Who fails here reads the rows, and is told there what is wrong.
-                let Ok(seen) = self.read_parts() else {
-                    return Ok(None);
-                };
-                let seen = Arc::new(seen);
-                self.asked.set(false);
-                self.seen.replace(Some(Arc::clone(&seen)));
-                seen
-            }
+        let seen = if let Some(seen) = known.filter(|seen| seen.at.elapsed() < SEEN_FOR) {
+            seen
+        } else {
+            // Who fails here reads the rows, and is told there what is wrong.
+            let Ok(seen) = self.read_parts() else {
+                return Ok(None);
+            };
+            let seen = Arc::new(seen);
+            self.asked.set(false);
+            self.seen.replace(Some(Arc::clone(&seen)));
+            seen
         };
         // Of the replica that the rows are read from: another one may lack parts.
         for (shard, server) in &seen.origins {
