@@ -117,7 +117,8 @@ fn a_restart_after_a_fall_back_stays_at_nothing_until_a_person_says_otherwise() 
     let place = Place::new();
     place.write("parity.toml", settings("candidate_percent = 100", ""));
     let mut fallen = state(0.0);
-    // Of a candidate that nobody knows nothing counts that was received before the next minute.
+    // Of services that nobody knows nothing counts that was received before the next minute.
+    fallen["legacy"] = json!(legacy.url());
     fallen["candidate"] = json!(candidate.url());
     fallen["fell_back"] = json!({
         "at": "2026-01-01T00:00:00.000000Z", "who": "parity", "reason": "the candidate is down", "from": 30.0
@@ -166,6 +167,25 @@ fn a_restart_after_a_fall_back_stays_at_nothing_until_a_person_says_otherwise() 
         &["--candidate-version", "3"],
     );
     assert_eq!(rollout(&mirror)["percent"], 0.0);
+}
+
+/// Case 1: the state from before the fall back was there when the next process began, and all clients were the candidate's again.
+#[test]
+fn a_fall_back_that_found_no_room_on_the_disk_is_known_to_the_next_process() {
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let place = under_way(100.0, "");
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
+    assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "candidate");
+    mirror.take_room();
+    assert_eq!(post(&mirror, "back").status, 200);
+    let now = falls_back(&mirror);
+    assert!(now["state_error"].is_string(), "{now}");
+    mirror.kill();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let now = falls_back(&mirror);
+    assert_eq!(now["percent"], 0.0, "{now}");
+    assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "legacy");
+    assert_eq!(mirror.stop().0, 0);
 }
 
 #[test]

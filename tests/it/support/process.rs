@@ -306,6 +306,16 @@ impl Mirror<'_> {
         prlimit(pid, Resource::Fsize, unlimited).expect("the limit is raised");
     }
 
+    /// From now on no file has room for a byte more: the disk is full.
+    pub(crate) fn take_room(&self) {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let full = Rlimit {
+            current: Some(0),
+            maximum: None,
+        };
+        prlimit(pid, Resource::Fsize, full).expect("the limit is lowered");
+    }
+
     /// The status of the mirror.
     pub(crate) fn status(&self) -> Value {
         self.ask("/api/v1/status").json()
