@@ -185,7 +185,12 @@ impl Reading {
                 if !plain.contains('%') {
                     break;
                 }
-                plain = unescaped(&plain);
+                let inner = unescaped(&plain);
+                // Signs that escape nothing are the same in each further layer, and may be as many as a path is long.
+                if inner == plain {
+                    break;
+                }
+                plain = inner;
                 shorten(&mut plain);
             }
             if !plain.is_ascii() {
