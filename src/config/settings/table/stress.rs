@@ -63,7 +63,7 @@ settings! {
     CANDIDATE_PIDS: Many<u32> = Many::new("stress.candidate_pids", Kind::List, value::stress::pid, "Processes of the candidate, likewise")
         .empty().flag("--candidate-pid", "PID");
     LEGACY_CGROUP: One<PathBuf> = path("stress.legacy_cgroup", "In the place of processes: folder of the legacy's control group (version 2)")
-        .flag("--legacy-cgroup", "PATH");
+        .example("/sys/fs/cgroup/legacy").flag("--legacy-cgroup", "PATH");
     CANDIDATE_CGROUP: One<PathBuf> = path("stress.candidate_cgroup", "Folder of the candidate's control group, likewise")
-        .flag("--candidate-cgroup", "PATH");
+        .example("/sys/fs/cgroup/candidate").flag("--candidate-cgroup", "PATH");
 }
