@@ -56,7 +56,7 @@ pub(crate) use curl::Curl;
 pub use decided::{Absent, Decided, decided, reported, unknown_migration};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
-pub(crate) use down::{Beside, Between, Candidate, Outage};
+pub(crate) use down::{Beside, Between, Candidate, Outage, none_lives};
 pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};

@@ -222,6 +222,10 @@ fn processes_and_pages_tell_what_the_load_costs_and_a_page_draws_it() {
     let legacy = busy(Counted::OLD, 1_000.0, Counted::go);
     let candidate = busy(Counted::NEW, 1_000.0, Counted::rust);
     let own = std::process::id().to_string();
+    // Of one process for both sides nothing could be told.
+    let other_place = Place::new();
+    let other = other_place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let of_other = other.pid().to_string();
     let html = place.path().join("load.html");
     let (of_legacy, of_candidate) = (legacy.url(), candidate.url());
     let more = [
@@ -232,7 +236,7 @@ fn processes_and_pages_tell_what_the_load_costs_and_a_page_draws_it() {
         "--legacy-pid",
         &own,
         "--candidate-pid",
-        &own,
+        &of_other,
         "--legacy-metrics",
         &of_legacy,
         "--candidate-metrics",

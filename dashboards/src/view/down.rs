@@ -46,6 +46,11 @@ pub(super) fn length(history: &History) -> i64 {
     i64::try_from(micros).unwrap_or(i64::MAX)
 }
 
+/// Whether all processes that are known to have recorded do so no more.
+pub(crate) fn none_lives(runs: &[InstanceWatermark]) -> bool {
+    !runs.is_empty() && live(runs).next().is_none()
+}
+
 /// The processes that record now.
 pub(super) fn live(runs: &[InstanceWatermark]) -> impl Iterator<Item = &InstanceWatermark> {
     runs.iter().filter(|run| {

@@ -88,6 +88,8 @@ pub(crate) enum Standing {
     NotAsked,
     /// It answered the last request.
     Answers,
+    /// It did, and is asked nothing now, so nobody knows any more.
+    NotAskedNow,
     /// It is still asked, and failed on the last requests, since then.
     Fails(Timestamp),
     /// It is taken to be down; since when, if the mirror says so.
@@ -115,7 +117,13 @@ impl Status {
     /// How the candidate stands.
     pub(crate) fn candidate(&self) -> Standing {
         let since = self.candidate_failing_since;
-        Standing::of(self.candidate_asked, self.candidate_reachable, since)
+        let standing = Standing::of(self.candidate_asked, self.candidate_reachable, since);
+        let serves = self.rollout.as_ref();
+        let is_asked = self.shadowing || serves.is_some_and(|rollout| rollout.percent > 0.0);
+        match standing {
+            Standing::Answers if !is_asked => Standing::NotAskedNow,
+            standing => standing,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::super::seen::{Connection, Process, Seen, clock, down_told, legacy_down};
 use super::{BAD, BOLD, DIM, GOOD, MAX_SENTENCES, OPEN, parted, plain, style, text};
 use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown};
-use crate::view::{Candidate, ReportView, Standing, Status};
+use crate::view::{Candidate, ReportView, Standing, Status, none_lives};
 
 /// Do users get their answers?
 pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
@@ -24,6 +24,15 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
     }
     if let Process::Mirror(status) = &seen.process {
         lines.extend(now(status, seen));
+    } else if seen
+        .decided
+        .as_ref()
+        .is_some_and(|decided| none_lives(&decided.report.watermarks))
+    {
+        let told = "no process records now, so what clients get is not known";
+        let mut spans = vec![text(OPEN, told)];
+        spans.extend(candidates(seen));
+        lines.push(parted(spans));
     } else if let Some(line) = lately(seen) {
         lines.push(line);
     }
@@ -87,7 +96,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
     }
     services.push(match status.legacy() {
         Standing::NotAsked => text(DIM, "legacy not asked yet"),
-        Standing::Answers => text(GOOD, "legacy answers"),
+        Standing::Answers | Standing::NotAskedNow => text(GOOD, "legacy answers"),
         Standing::Fails(since) | Standing::Down(Some(since)) => text(BAD, legacy_down(Some(since))),
         Standing::Down(None) => text(BAD, legacy_down(None)),
     });
@@ -96,6 +105,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
         services.push(match status.candidate() {
             Standing::NotAsked => text(DIM, "candidate not asked yet"),
             Standing::Answers => text(GOOD, "candidate answers"),
+            Standing::NotAskedNow => text(DIM, "candidate is asked nothing now"),
             Standing::Fails(since) => text(
                 OPEN,
                 format!("candidate fails since {}, and is still asked", clock(since)),

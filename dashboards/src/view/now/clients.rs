@@ -10,7 +10,7 @@ use parity_schemas::lately::{ClientFailures, ClientsNow, NOW_MICROS};
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 
-use super::super::down::{LATELY_MICROS, length, live};
+use super::super::down::{LATELY_MICROS, length, live, none_lives};
 use super::super::words::{grouped, percent, plural};
 use super::{Alert, Now, Tone, ago};
 
@@ -127,6 +127,8 @@ impl Now<'_> {
             format!("{} since {} by the record", rate.told(), moment(from))
         };
         let told = match self.own().map(|own| (own, Self::own_rate(own))) {
+            // The last minute of the record is over, and what clients get since is not known.
+            None if none_lives(self.watermarks) => "not known: no process records now".to_owned(),
             None => recorded(),
             Some((own, rate)) if self.has_others() => format!(
                 "{} of this mirror {}; of all mirrors {}",

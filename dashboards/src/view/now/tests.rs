@@ -198,13 +198,15 @@ fn that_nobody_asks_and_that_nobody_records_are_two_things() {
         alerts[0].starts_with("No process records now: the last one was heard of at"),
         "{alerts:?}"
     );
-    let (.., alerts) = told(
-        &[(-13, 60, 0, 60, 0, 0)],
+    let (_, now, alerts) = told(
+        &[(-1, 60, 0, 60, 0, 0)],
         &[],
         &[run(RunState::Ended, -60)],
         &[],
     );
     assert!(alerts[0].contains("the last one ended at"), "{alerts:?}");
+    // The minute that it ended in is no rate of now.
+    assert_eq!(now, "not known: no process records now");
 }
 
 #[test]
