@@ -254,3 +254,36 @@ fn a_migration_is_chosen_that_is_recorded_and_one_that_is_not_is_told_once() {
         assert!(told.contains("`orders`, `payments`"), "{told}");
     }
 }
+
+/// Case 1: the link to a group was "no group", though its mismatches were there.
+#[test]
+fn a_link_to_a_group_that_a_rule_excuses_leads_to_its_mismatches() {
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
+    let place = Place::new();
+    place.write("parity.toml", "");
+    let mirror = place.mirror(
+        &legacy.url(),
+        &candidate.url(),
+        &["--candidate-version", "1"],
+    );
+    assert_eq!(mirror.get("/x").status, 200);
+    let report = mirror.settled(1);
+    let name = report.0["groups"][0]["fingerprint"].as_str().expect("one");
+    let link = format!("/groups/{name}");
+    assert_eq!(mirror.ask(&link).status, 200);
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"a\"\npath = \"/a\"\naction = \"ignore\"\nowner = \"me\"\nreason = \"none\"\n",
+    );
+    mirror.signal("HUP");
+    let page = wait_for("the rule to excuse it", || {
+        mirror.get("/x");
+        let page = mirror.ask(&link);
+        (page.status == 404).then(|| page.text())
+    });
+    assert!(
+        page.contains("its mismatches are stored, the newest as /mismatches/"),
+        "{page}"
+    );
+    assert_eq!(mirror.stop().0, 0);
+}

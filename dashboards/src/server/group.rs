@@ -183,13 +183,20 @@ pub(super) async fn group(
         suggestions: &found.suggestions,
         expires: &until,
     };
-    match pages::group(&shell, &group) {
-        Some(page) => html(StatusCode::OK, page),
-        None => sorry(
-            &ErrorAnswer::missing(format!(
-                "no group `{fingerprint}` is counted here; the list of groups has those that are"
-            )),
-            &site,
-        ),
+    if let Some(page) = pages::group(&shell, &group) {
+        return html(StatusCode::OK, page);
     }
+    // What was counted by earlier rules may be excused by those of now, and its mismatches stay.
+    let stored = found.mismatches.first().map_or_else(String::new, |newest| {
+        format!(
+            "; its mismatches are stored, the newest as /mismatches/{}: a rule or an entry of the register that came since may excuse them",
+            newest.id
+        )
+    });
+    sorry(
+        &ErrorAnswer::missing(format!(
+            "no group `{fingerprint}` is counted here{stored}; the list of groups has those that are"
+        )),
+        &site,
+    )
 }
