@@ -66,6 +66,9 @@ impl Shape {
     }
 }
 
+/// The migration whose pages are measured. Another one pads the store.
+pub(crate) const MEASURED: &str = "default";
+
 /// An id of this minute: SQL that shifts a row in time can shift its id, too.
 fn id(minute: i64) -> Uuid {
     let millis = u64::try_from(minute * MINUTE / 1_000).expect("after 1970");
@@ -78,7 +81,7 @@ fn id(minute: i64) -> Uuid {
 
 fn identity() -> Identity {
     Identity {
-        migration: "default".to_owned(),
+        migration: MEASURED.to_owned(),
         legacy_version: "go-4.2.1".to_owned(),
         candidate_version: "rust-0.9.0".to_owned(),
         rules_hash: "5f0d2a7c1b3e4d6f".to_owned(),
