@@ -9,6 +9,7 @@
 //! the counts before its group, but never a group without its counts.
 
 mod answered;
+mod counted_for;
 mod decisions;
 mod forms;
 mod history;

@@ -185,6 +185,15 @@ impl Conditions {
         format!("WHERE {}", self.all.join(" AND "))
     }
 
+    /// The same with one more, which begins with `AND`, or with none.
+    pub(super) fn sql_with(&self, further: &str) -> String {
+        let sql = self.sql();
+        match further.strip_prefix("AND ") {
+            Some(only) if sql.is_empty() => format!("WHERE {only}"),
+            _ => format!("{sql} {further}"),
+        }
+    }
+
     /// The newest first.
     pub(super) fn order(&self) -> String {
         let Spelling { prefix, id, .. } = self.spelling;

@@ -18,6 +18,7 @@ mod kafka;
 mod mark;
 mod older;
 mod opening;
+mod reach;
 mod recent;
 mod relayed;
 mod remembered;

@@ -55,7 +55,7 @@ impl ClickHouseReader {
         let conditions = Conditions::of_decisions(filter, &OF_DECISIONS);
         let (sql, order) = (conditions.sql(), conditions.order());
         let sql = format!("{SELECT_LINES} {sql} {order} LIMIT 1 BY d.id LIMIT {limit}");
-        let rows = self.kept::<LineRow>(&[RecordType::Decision], self.bound(&sql, conditions))?;
+        let rows = self.kept::<LineRow>(&[RecordType::Decision], self.bound(&sql, &conditions))?;
         rows.iter().cloned().map(LineRow::into_line).collect()
     }
 
@@ -71,7 +71,7 @@ impl ClickHouseReader {
             conditions.sql(),
             conditions.order()
         );
-        let rows = self.kept::<AuditRow>(&[RecordType::Audit], self.bound(&sql, conditions))?;
+        let rows = self.kept::<AuditRow>(&[RecordType::Audit], self.bound(&sql, &conditions))?;
         rows.iter().cloned().map(AuditRow::into_record).collect()
     }
 
@@ -104,7 +104,7 @@ impl ClickHouseReader {
             Uuid::nil()
         );
         let found =
-            self.kept::<InForceRow>(&[RecordType::Watermark], self.bound(&sql, conditions))?;
+            self.kept::<InForceRow>(&[RecordType::Watermark], self.bound(&sql, &conditions))?;
         found
             .first()
             .map(|row| {
@@ -123,13 +123,13 @@ impl ClickHouseReader {
             conditions.order(),
             MAX_TERMS + 1
         );
-        let rows = self.kept::<TermsRow>(&[RecordType::Terms], self.bound(&sql, conditions))?;
+        let rows = self.kept::<TermsRow>(&[RecordType::Terms], self.bound(&sql, &conditions))?;
         rows.iter().cloned().map(TermsRow::into_record).collect()
     }
 
-    pub(super) fn bound(&self, sql: &str, conditions: Conditions) -> clickhouse::query::Query {
+    pub(super) fn bound(&self, sql: &str, conditions: &Conditions) -> clickhouse::query::Query {
         let question = self.server.client().query(sql);
-        let values = conditions.values.into_iter();
+        let values = conditions.values.iter();
         values.fold(question, |question, value| match value {
             Value::Text(text) => question.bind(text),
             Value::Number(number) => question.bind(number),

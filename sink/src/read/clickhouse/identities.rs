@@ -1,13 +1,16 @@
 //! Which migrations and versions a database has, and what was last in force.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use clickhouse::Row;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
-use super::replicas::ORIGIN;
-use super::{ClickHouseReader, NameRow, since_condition};
+use super::replicas::{BY_ORIGIN, ORIGIN};
+use super::{ClickHouseReader, time};
 use crate::error::StoreError;
 use crate::read::in_force::last_in_force;
 use crate::read::{Known, Selection};
@@ -22,97 +25,114 @@ impl ClickHouseReader {
 
     /// What the newest matching interval counts for, and when it began.
     fn newest(&self, selection: &Selection) -> Result<Option<(Identity, Timestamp)>, StoreError> {
-        let versions = [
-            (" AND legacy_version = ?", &selection.legacy_version),
-            (" AND candidate_version = ?", &selection.candidate_version),
-        ];
-        let mut condition = "WHERE migration = ?".to_owned();
-        for (of_version, version) in &versions {
-            if version.is_some() {
-                condition.push_str(of_version);
-            }
-        }
-        condition.push_str(since_condition(selection));
-        // Its time first, which reads one column, and then the few rows of that time.
-        let sql = format!(
-            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro(t.interval_start) AS began_at, \
-             {ORIGIN} FROM tallies AS t {condition} \
-             AND t.interval_start = (SELECT max(t.interval_start) FROM tallies AS t {condition}) \
-             ORDER BY toString(id) DESC LIMIT 1",
-        );
-        let mut question = self.server.client().query(&sql);
-        for _of_both in 0..2 {
-            question = question.bind(selection.migration());
-            for (_, version) in &versions {
-                if let Some(version) = version {
-                    question = question.bind(version);
-                }
-            }
-            if let Some(since) = selection.since {
-                question = question.bind(since.as_micros());
-            }
-        }
-        let rows = self.kept::<Newest>(&[RecordType::Tally], question)?;
-        let Some(found) = rows.first().cloned() else {
+        let since = selection.since.map_or(i64::MIN, Timestamp::as_micros);
+        let counted = self.counted_for()?;
+        let matching = counted
+            .into_iter()
+            .filter(|(identity, _)| identity.migration == selection.migration())
+            .filter(|(identity, began_at)| selection.allows(identity) && *began_at >= since);
+        let matching: Vec<(Identity, i64)> = matching.collect();
+        let Some(last) = matching.iter().map(|(_, began_at)| *began_at).max() else {
             return Ok(None);
         };
-        self.came_from(found.shard, found.server)?;
-        let identity = Identity {
-            migration: selection.migration().to_owned(),
-            legacy_version: found.legacy_version,
-            candidate_version: found.candidate_version,
-            rules_hash: found.rules_hash,
+        let mut newest: Vec<Identity> = matching
+            .into_iter()
+            .filter(|(_, began_at)| *began_at == last)
+            .map(|(identity, _)| identity)
+            .collect();
+        let newest = if newest.len() > 1 {
+            self.written_last(&newest, last)?
+        } else {
+            newest.pop()
         };
-        Ok(Some((identity, Timestamp::from_micros(found.began_at))))
+        Ok(newest.map(|identity| (identity, Timestamp::from_micros(last))))
+    }
+
+    /// Of several that count in one interval, the one whose row was made last: ids begin with a time.
+    fn written_last(
+        &self,
+        among: &[Identity],
+        began_at: i64,
+    ) -> Result<Option<Identity>, StoreError> {
+        let mut last = None;
+        for identity in among {
+            let select = format!("SELECT {ORIGIN}, max(toString(t.id)) AS name FROM tallies AS t");
+            let tail = format!(
+                "AND t.interval_start = {} GROUP BY {BY_ORIGIN}",
+                time(began_at)
+            );
+            let question = self.of_identity(&select, identity, &Selection::default(), &tail);
+            for row in self.ask::<IdRow>(question)? {
+                self.came_from(row.shard, row.server)?;
+                last = last.max(Some((row.name, identity)));
+            }
+        }
+        Ok(last.map(|(_, identity)| identity.clone()))
     }
 
     /// The migration that counted last.
     pub(super) fn find_newest_migration(&self) -> Result<Option<String>, StoreError> {
-        let question = self.server.client().query(SELECT_NEWEST_MIGRATION);
-        let found = self.kept::<NameRow>(&[RecordType::Tally, RecordType::Watermark], question)?;
-        Ok(found.first().map(|row| row.name.clone()))
+        let newest = self.began(|identity| Some(identity.migration.clone()))?;
+        Ok(newest.into_iter().next())
     }
 
     /// What the database holds.
     pub(super) fn names(&self, migration: &str) -> Result<Known, StoreError> {
-        let names = |question: clickhouse::query::Query| {
-            let rows =
-                self.kept::<NameRow>(&[RecordType::Tally, RecordType::Watermark], question)?;
-            Ok::<_, StoreError>(rows.iter().map(|row| row.name.clone()).collect())
-        };
-        let client = self.server.client();
+        let mut migrations = self.began(|identity| Some(identity.migration.clone()))?;
+        migrations.sort_unstable();
+        let mut candidate_versions = self.began(|identity| {
+            (identity.migration == migration).then(|| identity.candidate_version.clone())
+        })?;
+        migrations.truncate(MAX_NAMES);
+        candidate_versions.truncate(MAX_NAMES);
         Ok(Known {
-            migrations: names(client.query(SELECT_MIGRATIONS))?,
-            candidate_versions: names(
-                client
-                    .query(SELECT_VERSIONS)
-                    .bind(migration)
-                    .bind(migration),
-            )?,
+            migrations,
+            candidate_versions,
         })
+    }
+
+    /// Names of what was counted or ran, each once; that of what began last comes first.
+    fn began(&self, name: impl Fn(&Identity) -> Option<String>) -> Result<Vec<String>, StoreError> {
+        let question = self.server.client().query(SELECT_STARTED);
+        let started = self.kept::<StartedRow>(&[RecordType::Watermark], question)?;
+        let started = started.iter().map(|row| {
+            let identity = Identity {
+                migration: row.migration.clone(),
+                candidate_version: row.candidate_version.clone(),
+                ..Identity::default()
+            };
+            (identity, row.began_at)
+        });
+        let mut latest: BTreeMap<String, i64> = BTreeMap::new();
+        for (identity, began_at) in self.counted_for()?.into_iter().chain(started) {
+            if let Some(name) = name(&identity) {
+                let known = latest.entry(name).or_insert(began_at);
+                *known = began_at.max(*known);
+            }
+        }
+        let mut names: Vec<(String, i64)> = latest.into_iter().collect();
+        names.sort_by_key(|(_, began_at)| Reverse(*began_at));
+        Ok(names.into_iter().map(|(name, _)| name).collect())
     }
 }
 
-/// The newest interval.
-#[derive(Clone, Row, Deserialize)]
-struct Newest {
-    legacy_version: String,
-    candidate_version: String,
-    rules_hash: String,
-    began_at: i64,
+/// Names that are listed.
+const MAX_NAMES: usize = 100;
+
+#[derive(Row, Deserialize)]
+struct IdRow {
     shard: u32,
     server: String,
+    name: String,
 }
 
-const SELECT_MIGRATIONS: &str = "SELECT DISTINCT name FROM (SELECT toString(migration) AS name FROM tallies UNION ALL \
-     SELECT toString(migration) FROM watermarks) ORDER BY name LIMIT 100";
+/// What ran.
+#[derive(Row, Deserialize)]
+struct StartedRow {
+    migration: String,
+    candidate_version: String,
+    began_at: i64,
+}
 
-const SELECT_NEWEST_MIGRATION: &str = "SELECT name FROM (\
-     SELECT toString(migration) AS name, max(interval_start) AS began FROM tallies GROUP BY migration UNION ALL \
-     SELECT toString(migration), max(started) FROM watermarks GROUP BY migration) \
-     GROUP BY name ORDER BY max(began) DESC, name LIMIT 1";
-
-const SELECT_VERSIONS: &str = "SELECT name FROM (\
-     SELECT toString(candidate_version) AS name, interval_start AS began FROM tallies WHERE migration = ? UNION ALL \
-     SELECT toString(candidate_version), started FROM watermarks WHERE migration = ?) \
-     GROUP BY name ORDER BY max(began) DESC LIMIT 100";
+const SELECT_STARTED: &str = "SELECT toString(t.migration) AS migration, toString(t.candidate_version) AS candidate_version, \
+     max(toUnixTimestamp64Micro(t.started)) AS began_at FROM watermarks AS t GROUP BY t.migration, t.candidate_version";

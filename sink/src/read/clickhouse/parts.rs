@@ -26,7 +26,7 @@ const MAX_SPANS: usize = 8;
 const SEEN_FOR: Duration = Duration::from_secs(1);
 
 /// A server, and the name of a part and the hash of its files.
-type PartName = (String, String);
+pub(super) type PartName = (String, String);
 
 /// The parts of one table, with the number of their rows and their first and last slot.
 #[derive(Clone, Default, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,16 @@ impl Parts {
             .chain(come)
             .map(|(_, (_, first, last))| (*first, last.saturating_add(1)));
         Spans::of(spans.collect())
+    }
+
+    pub(super) fn has(&self, name: &PartName) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Those that have rows, with how many. What stands for the table itself has none.
+    pub(super) fn with_rows(&self) -> impl Iterator<Item = (&PartName, u64)> {
+        let each = self.0.iter().map(|(name, (rows, ..))| (name, *rows));
+        each.filter(|(_, rows)| *rows > 0)
     }
 
     /// About how many bytes they take.
