@@ -90,11 +90,12 @@ def head(command, *runs):
     print()
 
 
-def average():
-    """How busy the machine was before the part began."""
-    text = (WORK / "average").read_text().strip()
-    busy = float(text) > 0.5 * len(os.sched_getaffinity(0))
-    return f"Load average before: {text}" + (", so something else was running: rates and latencies are worse than on a quiet machine." if busy else ".")
+def others():
+    """How busy the machine was with other things, before the part began."""
+    cores = len(os.sched_getaffinity(0))
+    busy = float((WORK / "busy").read_text())
+    said = f"Other programs took {busy:.2f} of {cores} cores before it"
+    return said + (": rates and latencies are worse than on a quiet machine." if busy > 0.1 * cores else ".")
 
 
 def held(side):
@@ -126,7 +127,7 @@ MEASURES = [
 def example(name):
     document, reported = read(name), published.REPORTED[name]
     legacy, candidate = document["legacy"], document["candidate"]
-    print(f"## {reported['title']}\n\n{reported['setting']} {average()}\n")
+    print(f"## {reported['title']}\n\n{reported['setting']} {others()}\n")
     rows = [["highest rate held", reported.get("rate", "–"), held(legacy), held(candidate), change_of_rates(legacy, candidate)]]
     besides = read(f"{name}-common")
     common = next((each for each in (besides or document)["tables"] if len(set(each["rates"])) == 1), None)
@@ -263,7 +264,7 @@ def of_run(name, document):
 
 
 def generators():
-    print(f"## The load generator beside oha and wrk\n\n{published.GENERATORS} {average()}\n")
+    print(f"## The load generator beside oha and wrk\n\n{published.GENERATORS} {others()}\n")
     rows = []
     rates = read("rates")
     loads = [("low", f"open, {rates['low']:,}/s"), ("high", f"open, {rates['high']:,}/s"), ("closed", "closed, 64 connections")]
@@ -284,7 +285,7 @@ def soak():
     document, report = read("soak-mirror"), json.loads((WORK / "report.json").read_text())
     candidate = document["candidate"]
     outcome = {"pass": "nothing of it grows by more than is allowed", "fail": "for what follows"}.get(document["outcome"], "it cannot be told")
-    print(f"## Does the mirror grow?\n\n{published.MIRROR} {average()}\n")
+    print(f"## Does the mirror grow?\n\n{published.MIRROR} {others()}\n")
     rows = []
     for what, title, spelled in ("rss", "memory (RSS)", size), ("descriptors", "open files", count), ("threads", "threads", count):
         found = next((each for each in candidate["trends"] if each["of"] == what), None)

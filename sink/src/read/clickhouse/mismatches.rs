@@ -239,7 +239,7 @@ impl ClickHouseReader {
 fn made_about(ids: &[Uuid]) -> String {
     /// A request is compared within seconds.
     const ABOUT: i64 = 3_600_000_000;
-    let times = ids.iter().filter_map(|id| id.get_timestamp()).map(|made| {
+    let times = ids.iter().filter_map(Uuid::get_timestamp).map(|made| {
         let (seconds, nanos) = made.to_unix();
         i64::try_from(seconds.saturating_mul(1_000_000))
             .unwrap_or(i64::MAX)
