@@ -24,6 +24,7 @@ const FILES: &[(u32, &str)] = &[
     (4, include_str!("../sqlite/0013_group_times.sql")),
     (4, include_str!("../sqlite/0014_block_sums.sql")),
     (4, include_str!("../sqlite/0015_replaced_rows.sql")),
+    (4, include_str!("../sqlite/0016_taken_rows.sql")),
 ];
 
 /// The version that this program reads and writes.

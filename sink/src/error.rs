@@ -254,7 +254,7 @@ pub enum StoreError {
     },
     /// Rows count more than there can be.
     #[error(
-        "the rows of {table} count more than any traffic has, at the latest with that of {row}; was the store edited?"
+        "the rows of {table} count what no traffic has, at the latest with that of {row}: more than any, or more of a kind than of all; was the store edited?"
     )]
     Impossible {
         /// Which table.

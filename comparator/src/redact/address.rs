@@ -9,7 +9,7 @@ use parity_schemas::verdict::{Part, Tolerated};
 
 use super::accounts::may_be_secret;
 use super::escapes::percent_decoded;
-use super::{Redactor, cards, webhooks};
+use super::{Redactor, cards, sessions, webhooks};
 use crate::rules::Scope;
 
 /// Header fields that hold URLs.
@@ -150,13 +150,17 @@ impl Redactor {
     fn parameter(&self, name: &str, value: &str, out: &mut String) {
         let plain_name = percent_decoded(name);
         // In a query a plus is a blank.
-        if self.key(&plain_name).is_some() || may_be_secret(&plain_name.replace('+', " ")) {
+        if self.key(&plain_name).is_some()
+            || may_be_secret(&plain_name.replace('+', " "))
+            || (!self.keep_query.contains(&plain_name) && may_be_value(&plain_name, value))
+        {
             out.push_str(&self.hash(plain_name.as_bytes()));
         } else {
             out.push_str(name);
         }
         out.push('=');
-        if value.is_empty() {
+        if value.bytes().all(|byte| byte == b'=') {
+            out.push_str(value);
             return;
         }
         let plain = percent_decoded(value);
@@ -187,6 +191,16 @@ impl Redactor {
             .collect();
         segments.join("/")
     }
+}
+
+/// Whether what stands before the sign of equality is no name: a token, or a value in Base64 whose last signs are its padding.
+fn may_be_value(name: &str, after: &str) -> bool {
+    /// Two words of eight. Shorter names are names; of the longer ones that have no value a quarter is hidden without need.
+    const MIN_PADDED_BYTES: usize = 16;
+    let is_padded = after.bytes().all(|byte| byte == b'=')
+        && name.len() >= MIN_PADDED_BYTES
+        && (name.len() + 1 + after.len()).is_multiple_of(4);
+    is_padded || sessions::is_id(name)
 }
 
 fn split(text: &str, sign: char) -> (&str, Option<&str>) {

@@ -353,7 +353,7 @@ async fn send<B: AskBody>(
     side: Side,
 ) -> Result<Sent<B>, Unanswered> {
     let (body, is_empty) = body(pending, side);
-    let replayable = is_empty && pending.with_head(RequestHead::is_idempotent);
+    let replayable = is_empty && pending.with_head(RequestHead::is_safe);
     let grpc = pending.with_head(RequestHead::is_grpc);
     let make = |body, wire, scheme: &Scheme| {
         let form = asker.form(side, wire, scheme);

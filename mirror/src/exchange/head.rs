@@ -113,12 +113,8 @@ impl RequestHead {
         self.version == Version::HTTP_11 && headers::expects_continue(&self.headers)
     }
 
-    /// Whether it may be sent twice (RFC 9110 §9.2.2).
-    pub(crate) fn is_idempotent(&self) -> bool {
-        self.method.is_idempotent()
-    }
-
-    /// Whether the method has no effect by itself.
+    /// Whether the method has no effect by itself (RFC 9110 §9.2.1), so that it may be sent twice. That a method is idempotent is
+    /// not enough: the second DELETE is answered otherwise than the first, and another client's change may have come between two PUTs.
     pub(crate) fn is_safe(&self) -> bool {
         self.method.is_safe()
     }

@@ -234,7 +234,7 @@ impl Shared {
         let head = request.and_then(|request| Some((request, RequestHead::of(request)?)));
         let (request, head) = head.ok_or(Failure::Protocol)?;
         let body = Copied::new(request.body.clone(), None, true);
-        let is_replayable = request.body.is_empty() && head.is_idempotent();
+        let is_replayable = request.body.is_empty() && head.is_safe();
         let make = |body, wire: Wire, scheme: &Scheme| {
             let form = RequestForm::of(&self.service, &self.config.forwarding, wire, scheme);
             let mut request = head.request(&form, body);

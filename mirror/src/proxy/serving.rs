@@ -154,12 +154,7 @@ pub(crate) async fn send(
         Outbound::Empty
     };
     let upload = || progress.map_or(UploadState::Complete, |progress| progress.state());
-    // The candidate that serves clients gets nothing with an effect twice, even where HTTP allows it.
-    let may_repeat = match side {
-        Side::Legacy => RequestHead::is_idempotent,
-        Side::Candidate => RequestHead::is_safe,
-    };
-    let replayable = progress.is_none() && subject.with_head(may_repeat);
+    let replayable = progress.is_none() && subject.with_head(RequestHead::is_safe);
     let make = |body, wire, scheme: &Scheme| {
         let form = asker.form(side, wire, scheme);
         let mut request = subject.with_head(|head| head.request(&form, body));

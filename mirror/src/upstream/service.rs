@@ -152,7 +152,7 @@ impl<B: RequestBody> Service<B> {
     /// Sends the request that `make` builds, on an existing connection if there is one.
     ///
     /// It is sent again, on a new connection, in two cases: the existing connection returned it unsent; or that
-    /// connection closed before an answer, and the request is `replayable` (idempotent and without a body). In the
+    /// connection closed before an answer, and the request is `replayable` (of a safe method and without a body). In the
     /// second case the service most likely closed an idle connection. It is never sent a third time.
     pub(crate) async fn send(
         &self,

@@ -15,12 +15,20 @@ pub(super) trait Row: Extent {
     const TABLE: RecordType;
     /// By what a person finds it.
     fn name(&self) -> String;
+    /// Whether its counts exclude each other. It is asked of what is not too large to be added up.
+    fn contradicts_itself(&self) -> bool {
+        false
+    }
 }
 
 impl Row for Tally {
     const TABLE: RecordType = RecordType::Tally;
     fn name(&self) -> String {
         self.route.clone()
+    }
+    /// Each mismatch is of one class, and both are counted at once. Older programs did not tell the class.
+    fn contradicts_itself(&self) -> bool {
+        self.counts.classes.values().sum::<u64>() > self.counts.mismatch
     }
 }
 
@@ -47,7 +55,7 @@ impl Charged {
     /// Adds rows that a store has added up to one, which may have overflown: `extent` has not.
     pub(super) fn rows<T: Row>(&mut self, row: &T, extent: u64) -> Result<(), StoreError> {
         self.0 = self.0.saturating_add(extent);
-        if self.0 < MOST_COUNTED {
+        if self.0 < MOST_COUNTED && !row.contradicts_itself() {
             return Ok(());
         }
         Err(StoreError::Impossible {

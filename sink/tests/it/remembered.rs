@@ -172,6 +172,36 @@ fn what_is_remembered_is_what_the_store_has() {
         ));
         same("rows that were replaced");
     }
+    // Case 2: a row gets the key or the row id of another one, which is gone without a trigger.
+    let later = |table: &str, column: &str, same: &str| {
+        format!(
+            "SELECT o.{column} FROM {table} AS o WHERE o.{same} = t.{same} \
+             AND o.interval_start > t.interval_start + 1200000000 \
+             AND o.interval_start IN (SELECT interval_start FROM tallies WHERE route = 'GET /a') \
+             ORDER BY o.interval_start LIMIT 1"
+        )
+    };
+    for (table, key, like) in [
+        ("tallies", "id", "route"),
+        ("group_tallies", "tally_id", "fingerprint"),
+        ("set_tallies", "tally_id", "set_id"),
+    ] {
+        let other = later(table, key, like);
+        sql(&format!(
+            "UPDATE OR REPLACE {table} AS t SET {key} = ({other}) \
+             WHERE route = 'GET /b/{{id}}' AND interval_start / 60000000 % 11 = 4 AND EXISTS ({other}) \
+             AND interval_start IN (SELECT interval_start FROM tallies WHERE route = 'GET /a')"
+        ));
+        same("rows with the key of another one");
+    }
+    let names = sql_columns(&store, "tallies").join(", ");
+    let values = names.replacen("id", "substr(id, 1, 24) || 'aaaaaaaaaaaa'", 1);
+    let other = later("tallies", "rowid", "route");
+    sql(&format!(
+        "INSERT OR REPLACE INTO tallies (rowid, {names}) SELECT ({other}), {values} FROM tallies AS t \
+         WHERE route = 'GET /b/{{id}}' AND interval_start / 60000000 % 11 = 5 AND EXISTS ({other})"
+    ));
+    same("a row in the place of another one");
     let old = (now - 60) * MINUTE;
     for table in ["group_tallies", "set_tallies", "tallies"] {
         sql(&format!("DELETE FROM {table} WHERE interval_start < {old}"));

@@ -278,3 +278,74 @@ fn counts_of_a_clock_that_was_set_back_are_all_found_on_a_server() {
         (with_tables(&database), database)
     });
 }
+
+/// The records of a run that ended in order, a request in each of its looks.
+fn ended(seconds: &[i64]) -> Vec<Record> {
+    let (began, looks) = seconds.split_first().expect("it begins");
+    let mut config = TallyConfig::new(identity(), "one", Vec::new());
+    config.started = at(*began);
+    let book = TallyBook::new(config);
+    let recorder = book.recorder(book.generation());
+    let route = route();
+    let mut records = look(&book, *began);
+    for second in looks {
+        // Settled in the minute after, if the next look is in it.
+        let epoch = recorder.received(&route);
+        records.extend(look(&book, *second));
+        recorder.matched(&route, 1_000, 900);
+        recorder.settled(epoch);
+        recorder.client(&route, ClientOutcome::Success);
+    }
+    book.end();
+    let last = looks.last().expect("it ends") + 1;
+    records.extend(look(&book, last));
+    records
+}
+
+/// Counts that somebody made larger, of a run that ended: nothing is decided on it.
+fn an_ended_run_has_no_more(store: impl Fn() -> StoreConfig) {
+    for seconds in [&[0, 10, 20][..], &[0, 10, 70, 130, 200]] {
+        let records = ended(seconds);
+        let whole = store();
+        fill(&whole, &records);
+        assert!(!lacks(&whole), "{seconds:?}");
+        let ids: BTreeSet<_> = records.iter().filter_map(id_of_tally).collect();
+        for id in ids {
+            let more = records.iter().cloned().map(|mut record| {
+                if let Record::Tally(tally) = &mut record
+                    && tally.id == id
+                {
+                    tally.counts.matched += 100;
+                }
+                record
+            });
+            let edited = store();
+            fill(&edited, &more.collect::<Vec<_>>());
+            assert!(lacks(&edited), "{seconds:?}, {id}");
+        }
+    }
+}
+
+#[test]
+fn an_ended_run_has_no_more_than_it_counted_in_a_file() {
+    let stores = std::cell::RefCell::new(Vec::new());
+    an_ended_run_has_no_more(|| {
+        let store = Store::new();
+        let url = store.url.clone();
+        stores.borrow_mut().push(store);
+        url
+    });
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn an_ended_run_has_no_more_than_it_counted_on_a_server() {
+    let server = ClickHouse::shared();
+    let databases = std::cell::RefCell::new(Vec::new());
+    an_ended_run_has_no_more(|| {
+        let database = server.database();
+        let url = with_tables(&database);
+        databases.borrow_mut().push(database);
+        url
+    });
+}

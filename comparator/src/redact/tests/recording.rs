@@ -255,6 +255,29 @@ fn a_session_or_a_link_in_a_path_is_hidden_and_an_id_is_not() {
 }
 
 #[test]
+fn a_value_without_a_name_is_hidden_with_its_padding() {
+    for (query, shown) in [
+        ("aHVudGVyMnNlY3JldHRva2VuMTIzNDU2Nzg5MA==", "#="),
+        ("aHVudGVyMnNlY3JldHRva2VuMTIzNDU2Nzg5MA%3D%3D", "#"),
+        ("c2VjcmV0c2VjcmV0c2VjcmU=", "#="),
+        ("3f9c2b7e8d1a4c5f9e0b7d6a2c4e8f1a=", "#="),
+        ("3f9c2b7e8d1a4c5f9e0b7d6a2c4e8f1a=1", "#=#"),
+        ("page=2&k7Qz31xTb9Wm=", "page=2&#="),
+        (
+            "empty=&include_archived=&page=",
+            "empty=&include_archived=&page=",
+        ),
+    ] {
+        let same = || answer(&[], b"");
+        let exchange = exchange(&format!("/verify?{query}"), &[], b"", same(), same());
+        let line = line(&plain(), &exchange, &exchange.legacy);
+        let url = masked(&line.url).replace("#==", "#=");
+        assert_eq!(url, format!("/verify?{shown}"), "{query}");
+        assert_eq!(line.hidden.is_empty(), !shown.contains('#'), "{query}");
+    }
+}
+
+#[test]
 fn trailers_are_shown_and_hidden_as_fields_are() {
     let line_of = |trailers: Option<&[(&str, &str)]>| {
         let mut legacy = answer(&[], b"");
