@@ -14,7 +14,7 @@ use http::StatusCode;
 use http::uri::Scheme;
 use http_body::Body as _;
 use parity_schemas::exchange::Request;
-use tokio::task::LocalSet;
+use tokio::runtime::LocalOptions;
 
 use super::config::LoadConfig;
 use super::live::Live;
@@ -56,8 +56,9 @@ pub(super) struct Part<'a> {
 pub(super) fn run(part: &Part<'_>) -> io::Result<Run> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?;
-    let run = LocalSet::new().block_on(&runtime, generate(part));
+        .build_local(LocalOptions::default())?;
+    // Without a set of tasks around it, whose waker would write to the system for each task that is woken.
+    let run = runtime.block_on(generate(part));
     // A name that is being resolved is not waited for.
     runtime.shutdown_background();
     run
