@@ -3,7 +3,7 @@
 //! Routers forgive: one drops a slash at the end, another reads `/GraphQL`, `/%67raphql`, `/x/../graphql` or `/graphql;v=1` as
 //! `/graphql`. A mutation sent there is a mutation. Nobody knows what the candidate's router does, so what differs from an
 //! endpoint only in such a way ([`super::spelled`], in any reading) is treated like it: what is sent follows the [[route]] of the endpoint,
-//! and is read as GraphQL. So is what leads out of the root. It keeps a label of its own, because the legacy may answer it with 404.
+//! and is read as GraphQL. So is what leads out of the root or is too long to be read. It keeps a label of its own, because the legacy may answer it with 404.
 //! Of several endpoints that it may be, one where not everything is sent counts.
 
 use http::Method;

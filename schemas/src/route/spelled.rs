@@ -27,6 +27,10 @@ use crate::visible::is_hidden;
 /// Layers of percent encoding that are undone: a proxy and a service may each undo one.
 const MAX_ENCODINGS: usize = 3;
 
+/// Longest path that is read, unless it is plain: each reading costs as much as it is long, and no usual path is longer. Of a longer one
+/// nobody knows what it is.
+const MAX_BYTES: usize = 2_048;
+
 /// Where some services take a path to end.
 const ENDS: [char; 3] = ['\0', '?', '#'];
 
@@ -114,8 +118,8 @@ struct Steps {
 }
 
 /// Whether `is_met` says so of the path in any reading; the usual one comes first. It gets the steps: decoded, in lower case, without
-/// parameters, dots and blanks at their end, and without those that lead nowhere; or `None` for a path that leads out of the root, so
-/// that nobody knows where it ends. A path of lower-case letters and digits is read without an allocation.
+/// parameters, dots and blanks at their end, and without those that lead nowhere; or `None` for a path that leads out of the root, or is
+/// too long, so that nobody knows where it ends. A path of lower-case letters and digits is read without an allocation.
 pub(super) fn any_reading(path: &str, mut is_met: impl FnMut(Option<&[&str]>) -> bool) -> bool {
     let is_one = is_plain(path);
     if is_one {
@@ -126,6 +130,9 @@ pub(super) fn any_reading(path: &str, mut is_met: impl FnMut(Option<&[&str]>) ->
         if !is_led_by_host(path) {
             return documents::without_default(&names).is_some_and(|names| is_met(Some(names)));
         }
+    }
+    if path.len() > MAX_BYTES {
+        return is_met(None);
     }
     readings(path).any(|steps| {
         if steps.leads_out {
