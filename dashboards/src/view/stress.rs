@@ -162,16 +162,16 @@ pub(crate) fn generator(generator: &LoadGenerator) -> String {
     let cpu = generator.cpu.map_or_else(String::new, |cpu| {
         format!(", at most {} cores", shown(cpu, Unit::Cores))
     });
-    let of = if generator.none_held {
-        "over all: no rate was held"
-    } else {
-        "where a rate was held"
+    let late = format!("late by {} at its p99", time(generator.lateness));
+    let late = match (generator.none_held, generator.lateness > 0.0) {
+        (false, _) => format!("{late} where a rate was held"),
+        (true, true) => format!("{late} over all, no rate was held"),
+        (true, false) => "no rate was held".to_owned(),
     };
     format!(
-        "{}, {} places{cpu}; late by {} at its p99 {of}",
+        "{}, {} places{cpu}; {late}",
         plural(generator.threads, "thread", "threads"),
         grouped(generator.places),
-        time(generator.lateness)
     )
 }
 

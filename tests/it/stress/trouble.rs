@@ -110,7 +110,7 @@ fn a_rate_that_no_generator_can_make_is_never_one_that_was_held() {
     assert_eq!(table.rates, [2_000_000; 2]);
     assert_eq!(table.verdicts, Some([StressVerdict::Generator; 2]));
     assert!(!table.measures.is_empty());
-    assert!(document.generator.none_held && document.generator.lateness > 0.0);
+    assert!(document.generator.none_held);
 }
 
 #[test]
