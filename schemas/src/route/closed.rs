@@ -78,12 +78,12 @@ impl ClosedPaths {
         if is_head(method) && self.forbids_get(path) {
             return true;
         }
-        any_reading(path, |steps| match steps {
-            Some(steps) => self.is_closed(method, path, steps),
-            None => {
-                let mut rules = self.folded.iter();
-                rules.any(|rule| rule.is_closed && rule.is_of(method))
-            }
+        let is_any_closed = || {
+            let mut rules = self.folded.iter();
+            rules.any(|rule| rule.is_closed && rule.is_of(method))
+        };
+        any_reading(path, |steps| {
+            steps.map_or_else(is_any_closed, |steps| self.is_closed(method, path, steps))
         })
     }
 

@@ -26,8 +26,8 @@ struct Near {
     is_literal: bool,
     method: Option<Method>,
     is_operation: bool,
-    /// Whether whatever is asked is sent.
-    sends_all: bool,
+    /// Whether it says what is sent.
+    shadow: Option<bool>,
     segments: Vec<Segment>,
 }
 
@@ -45,7 +45,7 @@ impl NearPaths {
                 .all(|segment| matches!(segment, Segment::Literal(_))),
             method: rule.method.clone(),
             is_operation: rule.operation.is_some(),
-            sends_all: rule.policy.shadow == Some(true),
+            shadow: rule.policy.shadow,
             segments: folded_rule(&rule.segments),
         });
         Self(near.collect())
@@ -81,7 +81,8 @@ impl NearPaths {
             }
             let is_held = |near: &Near| is_same(near) && !near.is_operation && is_met(near);
             let found = exact.or_else(|| self.0.iter().position(is_held));
-            let sends_all = found.is_some_and(|at| self.0[at].sends_all);
+            let found_rule = found.and_then(|at| self.0.get(at));
+            let sends_all = found_rule.is_some_and(|near| near.shadow == Some(true));
             if holds.is_none() || !sends_all {
                 holds = Some(Holds(found));
             }

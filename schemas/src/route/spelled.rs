@@ -121,8 +121,7 @@ struct Steps {
 /// parameters, dots and blanks at their end, and without those that lead nowhere; or `None` for a path that leads out of the root, or is
 /// too long, so that nobody knows where it ends. A path of lower-case letters and digits is read without an allocation.
 pub(super) fn any_reading(path: &str, mut is_met: impl FnMut(Option<&[&str]>) -> bool) -> bool {
-    let is_one = is_plain(path);
-    if is_one {
+    if is_plain(path) {
         let names: Names<'_> = path.split('/').filter(|step| !step.is_empty()).collect();
         if is_met(Some(&names)) {
             return true;
@@ -194,7 +193,8 @@ pub(super) fn of_directory(segments: &[Segment]) -> Option<&[Segment]> {
 fn readings(path: &str) -> impl Iterator<Item = Steps> {
     let behind_host = is_led_by_host(path).then(|| {
         let path = path.trim_start_matches(SEPARATORS);
-        path.find(SEPARATORS).map_or("/", |at| &path[at..])
+        let at = path.find(SEPARATORS);
+        at.and_then(|at| path.get(at..)).unwrap_or("/")
     });
     iter::once(path).chain(behind_host).flat_map(readings_of)
 }
@@ -355,8 +355,8 @@ fn climbed(path: &str, steps: &mut Steps) -> String {
 
 /// A step without the stream of an NTFS file that it names: `logout::$DATA`, `admin:$i30:$INDEX_ALLOCATION`.
 fn without_stream(step: &str) -> &str {
-    let end = step.find(":$").map(|at| step[..at].trim_end_matches(':'));
-    end.unwrap_or(step)
+    let name = step.split_once(":$").map(|(name, _)| name);
+    name.map_or(step, |name| name.trim_end_matches(':'))
 }
 
 /// Whether a step holds the session of an ASP.NET client without cookies, which the server takes out of the path: `(S(…))`, also

@@ -182,6 +182,10 @@ fn what_usual_servers_make_of_a_path_is_a_reading_of_it() {
     ] {
         assert!(reads_as(path, steps), "{path}");
     }
+}
+
+#[test]
+fn what_no_usual_server_makes_of_a_path_is_no_reading_of_it() {
     for (path, steps) in [
         ("/host/logout", &["logout"][..]),
         ("/x/logout.php/y", &["logout"]),
