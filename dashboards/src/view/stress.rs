@@ -58,7 +58,7 @@ pub(crate) fn title(table: &StressTable) -> String {
         match table.verdicts {
             None | Some([StressVerdict::Held, StressVerdict::Held]) => {}
             Some([StressVerdict::Broken, StressVerdict::Broken]) => {
-                title.push_str(", which neither held")
+                title.push_str(", which neither held");
             }
             Some([StressVerdict::Generator, StressVerdict::Generator]) => {
                 title.push_str("; the load generator was the limit");
