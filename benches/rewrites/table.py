@@ -287,13 +287,13 @@ def soak():
     outcome = {"pass": "nothing of it grows by more than is allowed", "fail": "for what follows"}.get(document["outcome"], "it cannot be told")
     print(f"## Does the mirror grow?\n\n{published.MIRROR} {others()}\n")
     rows = []
-    for what, title, spelled in ("rss", "memory (RSS)", size), ("descriptors", "open files", count), ("threads", "threads", count):
+    for what, title, spelled in ("rss", "memory (RSS)", size), ("anon", "without pages of files", size), ("descriptors", "open files", count), ("threads", "threads", count):
         found = next((each for each in candidate["trends"] if each["of"] == what), None)
         if found:
             slope, hour = found["per_request"], found["per_hour"]
             first, last = (spelled(found[each]) if found[each] is not None else "–" for each in ("first", "last"))
             verdict = found["verdict"].replace("below_limit", "growing, below the limit") + (f": {found['why']}" if found["why"] else "")
-            rows.append([title, first, last, verdict, spread(slope, size if what == "rss" else lambda value: f"{value:.2g}") if slope else "–",
+            rows.append([title, first, last, verdict, spread(slope, size if spelled is size else lambda value: f"{value:.2g}") if slope else "–",
                          spelled(hour["value"]) if hour else "–"])
     table(["the mirror's", "at first", "at last", "verdict", "slope a request", "slope an hour"], rows)
     answers, load = document["answers"], candidate["load"]

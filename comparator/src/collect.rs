@@ -5,6 +5,7 @@
 //! details, so only mismatches pay for paths, values and explanations.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::verdict::{Digest, Excerpt, Finding, Note, Part, Reason, Side, Tolerated, Why};
@@ -42,6 +43,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) may_hide_more: bool,
     /// The body is in a format that has texts alone, such as CSV and XML: a number is a text there, and nothing else could be.
     pub(crate) has_texts_alone: bool,
+    /// How long the slower answer took, if both were asked for at once: a time that a service reads meanwhile may be later by as much.
+    pub(crate) apart: Duration,
     /// Bytes of all paths and values in `findings`.
     finding_bytes: usize,
     pub(crate) tolerated: Vec<Tolerated>,
@@ -68,6 +71,7 @@ impl<'a> Collector<'a> {
             findings_cut: false,
             may_hide_more: false,
             has_texts_alone: false,
+            apart: Duration::ZERO,
             finding_bytes: 0,
             tolerated: Vec::new(),
             notes: Vec::new(),

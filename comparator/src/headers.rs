@@ -201,7 +201,9 @@ impl FieldComparison<'_, '_> {
             }
             return Flow::Continue(());
         }
-        if exact && let Some(rule) = self.rule(path, |action| equal_by(action, &one, &two)) {
+        let apart = self.out.apart;
+        let excuses = |action: &Action| equal_by(action, &one, &two, apart);
+        if exact && let Some(rule) = self.rule(path, excuses) {
             self.out.excused(rule, self.part, || shown_path(path));
             return Flow::Continue(());
         }
@@ -381,7 +383,7 @@ fn joined<'a>(lines: Lines<'a>, separator: &str) -> Option<Cow<'a, str>> {
 }
 
 /// Whether a rule makes two different values equal.
-fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
+fn equal_by(action: &Action, legacy: &str, candidate: &str, apart: Duration) -> bool {
     match action {
         Action::Unordered => {
             let sorted = |text| {
@@ -395,7 +397,7 @@ fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
             .is_some_and(|near| action.accepts(Kind::Value, near)),
         _ => {
             let [one, two] = [legacy, candidate].map(|text| Scalar::of_text(text.as_bytes()));
-            one.equal(&two, action, true)
+            one.equal(&two, action, true, apart)
         }
     }
 }

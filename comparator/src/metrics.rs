@@ -41,8 +41,11 @@ pub fn compared(
     judged: Judged,
 ) -> MetricsDocument {
     let services = [legacy, candidate].map(Service::of);
+    // No page tells that, so it is not missing on one.
+    let on_pages = |measure: &&Measure| **measure != Measure::Anon;
     let measures: Vec<Measured> = Measure::ALL
         .iter()
+        .filter(on_pages)
         .map(|measure| beside(*measure, &services))
         .collect();
     let mut outcomes = judge(thresholds, &measures, judged);

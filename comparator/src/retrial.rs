@@ -7,6 +7,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Method;
 use http::header::CONTENT_TYPE;
@@ -231,6 +232,8 @@ fn is_json(body: &str) -> bool {
 fn captured(mismatch: &Mismatch, answers: &Sample) -> Option<([Capture; 2], bool)> {
     let mut legacy = answer(mismatch.legacy_status, &answers.legacy)?;
     let mut candidate = answer(mismatch.candidate_status, &answers.candidate)?;
+    legacy.elapsed = Duration::from_micros(mismatch.legacy_us);
+    candidate.elapsed = Duration::from_micros(mismatch.candidate_us);
     let has_texts_alone = are_recorded_as_json(&legacy, &candidate);
     if has_texts_alone {
         // Without a type they are compared as what they are.

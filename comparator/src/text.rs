@@ -46,6 +46,7 @@ pub(crate) fn compare(
         return Flow::Continue(());
     }
     let left_out = LeftOut::of([legacy, candidate], scope, out.rules);
+    let left_out = left_out.map(|texts| texts.of_answers(out.apart));
     if let Some(rules) = left_out.as_ref().and_then(LeftOut::excused) {
         for rule in rules {
             out.excused(rule, Part::Body, String::new);

@@ -186,6 +186,27 @@ pub(crate) fn shadow_depth(headers: &HeaderMap) -> u32 {
     mark.map_or(0, |mark| mark.trim().parse().unwrap_or(1))
 }
 
+/// Fields by which frameworks let a client say another method than that of its request.
+static OTHER_METHOD: [HeaderName; 3] = [
+    HeaderName::from_static("x-http-method-override"),
+    HeaderName::from_static("x-http-method"),
+    HeaderName::from_static("x-method-override"),
+];
+
+/// Whether a request, of which `of` gives the values of a field, asks for another method that may have an effect.
+pub(crate) fn says_unsafe_method<'a, V: Iterator<Item = &'a [u8]>>(
+    of: impl Fn(&'static HeaderName) -> V,
+) -> bool {
+    let is_safe = |value: &[u8]| {
+        let value = value.trim_ascii();
+        let safe = [&b""[..], b"GET", b"HEAD", b"OPTIONS"];
+        safe.iter().any(|safe| value.eq_ignore_ascii_case(safe))
+    };
+    OTHER_METHOD
+        .iter()
+        .any(|name| of(name).any(|value| !is_safe(value)))
+}
+
 /// Whether a request has been shadowed so often that it must be in a loop.
 pub(crate) fn is_shadowed_out(headers: &HeaderMap) -> bool {
     shadow_depth(headers) >= MAX_SHADOW_DEPTH

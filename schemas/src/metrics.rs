@@ -62,6 +62,8 @@ vocabulary! {
         Rss = "rss" => "resident memory, the median of what was seen",
         /// In bytes.
         RssMax = "rss_max" => "the most resident memory that was seen",
+        /// In bytes. No page of metrics tells it; `parity stress` reads it of processes.
+        Anon = "anon" => "resident memory without pages of files, the median of what was seen",
         /// In bytes.
         Heap = "heap" => "heap in use, the median of what was seen",
         /// In seconds.
@@ -108,7 +110,7 @@ impl Measure {
             | Self::GcMax
             | Self::Uptime => Unit::Seconds,
             Self::Cpu => Unit::Cores,
-            Self::Rss | Self::RssMax | Self::Heap => Unit::Bytes,
+            Self::Rss | Self::RssMax | Self::Anon | Self::Heap => Unit::Bytes,
             Self::Descriptors | Self::Threads => Unit::Number,
         }
     }

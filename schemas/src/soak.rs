@@ -15,6 +15,8 @@ vocabulary! {
     Grows as "measure of a soak" {
         /// In bytes.
         Rss = "rss" => "resident memory",
+        /// In bytes; of processes, where the system tells it apart.
+        Anon = "anon" => "resident memory without pages of files",
         /// A number.
         Descriptors = "descriptors" => "open files and sockets",
         /// A number.

@@ -198,6 +198,10 @@ impl StressStep {
 pub struct StressTable {
     /// The rate of legacy and candidate.
     pub rates: [u32; 2],
+    /// What became of these rates for legacy and candidate: where both held no rate in common, the highest that both were loaded with is
+    /// here. Absent in documents of earlier versions, in which all were held or chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<[StressVerdict; 2]>,
     /// Medians of the runs; between what they were are their bounds.
     pub measures: Vec<Measured>,
 }
@@ -303,8 +307,11 @@ pub struct LoadGenerator {
     pub places: u64,
     /// The most CPU that it took in a run, in cores; absent where that cannot be read.
     pub cpu: Option<f64>,
-    /// The highest p99 of how late it was itself, in seconds, in runs that were held.
+    /// The highest p99 of how late it was itself, in seconds: in runs that were held, or in all if none was.
     pub lateness: f64,
+    /// Whether no run was held, so that the lateness is that of all.
+    #[serde(default)]
+    pub none_held: bool,
 }
 
 #[cfg(test)]

@@ -312,6 +312,8 @@ impl Loaded {
         let memory: Vec<f64> = samples.iter().map(|sample| sample.memory).collect();
         put(Measure::Rss, median(&memory), self.source);
         put(Measure::RssMax, most(&memory), self.source);
+        let anonymous: Vec<f64> = samples.iter().filter_map(|one| one.anonymous).collect();
+        put(Measure::Anon, median(&anonymous), self.source);
         let each = |of: fn(&super::processes::Sample) -> Option<f64>| {
             let values: Vec<f64> = samples.iter().filter_map(of).collect();
             most(&values)

@@ -28,6 +28,8 @@ pub(crate) struct Sample {
     pub(crate) cpu: f64,
     /// Resident bytes.
     pub(crate) memory: f64,
+    /// What of them is no page of a file, which the system takes back when it needs room; `None` where it is not told apart.
+    pub(crate) anonymous: Option<f64>,
     /// Open files and sockets; `None` where they cannot be counted.
     pub(crate) descriptors: Option<f64>,
     pub(crate) threads: Option<f64>,
@@ -85,6 +87,7 @@ fn of_processes(pids: &[(u32, u64)]) -> Result<Sample> {
         at: Instant::now(),
         cpu: 0.0,
         memory: 0.0,
+        anonymous: Some(0.0),
         descriptors: Some(0.0),
         threads: Some(0.0),
     };
@@ -94,7 +97,9 @@ fn of_processes(pids: &[(u32, u64)]) -> Result<Sample> {
             bail!("process {pid} has ended, and another one has its number");
         }
         all.cpu += stat.cpu;
-        all.memory += memory(*pid)?;
+        let (resident, anonymous) = memory(*pid)?;
+        all.memory += resident;
+        all.anonymous = all.anonymous.zip(anonymous).map(|(sum, own)| sum + own);
         all.threads = all.threads.map(|threads| threads + stat.threads);
         // Of another user's process they cannot be seen.
         let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok();
@@ -134,15 +139,24 @@ fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-fn memory(pid: u32) -> Result<f64> {
+/// Resident bytes, and those of them that are anonymous.
+fn memory(pid: u32) -> Result<(f64, Option<f64>)> {
     let path = format!("/proc/{pid}/status");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let kib = text.lines().find_map(|line| {
-        let rest = line.strip_prefix("VmRSS:")?.trim();
-        rest.strip_suffix("kB")?.trim().parse::<f64>().ok()
-    });
-    let kib = kib.ok_or_else(|| anyhow!("process {pid} has ended"))?;
-    Ok(kib * 1_024.0)
+    memory_in(&text).ok_or_else(|| anyhow!("process {pid} has ended"))
+}
+
+/// Shared memory has no file to be written back to, so it counts as anonymous.
+fn memory_in(status: &str) -> Option<(f64, Option<f64>)> {
+    let of = |name: &str| {
+        status.lines().find_map(|line| {
+            let rest = line.strip_prefix(name)?.strip_prefix(':')?.trim();
+            let kib = rest.strip_suffix("kB")?.trim().parse::<f64>().ok()?;
+            Some(kib * 1_024.0)
+        })
+    };
+    let anonymous = of("RssAnon").map(|anonymous| anonymous + of("RssShmem").unwrap_or(0.0));
+    Some((of("VmRSS")?, anonymous))
 }
 
 fn of_cgroup(path: &Path) -> Result<Sample> {
@@ -170,6 +184,8 @@ fn of_cgroup(path: &Path) -> Result<Sample> {
         at: Instant::now(),
         cpu: micros / 1e6,
         memory: own_memory(&path.join("memory.stat"), &read("memory.stat")?)?,
+        // Pages of files are not in it anyway.
+        anonymous: None,
         descriptors: None,
         threads: number("pids.current").ok(),
     })
@@ -286,6 +302,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pages_of_files_are_told_apart_where_the_system_does() {
+        let kib = |count: f64| count * 1_024.0;
+        let status =
+            "Name:\tx\nVmRSS:\t  100 kB\nRssAnon:\t  60 kB\nRssFile:\t  30 kB\nRssShmem:\t 10 kB\n";
+        assert_eq!(memory_in(status), Some((kib(100.0), Some(kib(70.0)))));
+        // Before Linux 4.5.
+        assert_eq!(memory_in("VmRSS:\t100 kB\n"), Some((kib(100.0), None)));
+        // A process that has ended has none.
+        assert_eq!(memory_in("Name:\tx\nState:\tZ\n"), None);
+    }
+
+    #[test]
     fn the_line_of_a_process_is_read_whatever_its_name_is() {
         let line = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 12345 1000 200 18446744073709551615";
         let stat = stat(line).expect("a line");
@@ -324,6 +352,7 @@ mod tests {
         assert!((sample.cpu - 2.5).abs() < 1e-9 && sample.descriptors.is_none());
         let own = f64::from(1_048_576 + 4_096 + 100 + 20 + 3);
         assert!((sample.memory - own).abs() < 1e-9, "{}", sample.memory);
+        assert_eq!(sample.anonymous, None);
         assert_eq!(sample.threads, Some(3.0));
     }
 

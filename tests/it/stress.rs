@@ -96,7 +96,24 @@ fn planted_errors_break_a_service_and_nothing_else_does() {
     let own = serde_json::to_value(&document).expect("JSON");
     assert_eq!(schema::wrong(&whole, &whole, &own), [""; 0]);
     assert_eq!(document.outcome, MetricsOutcome::Fail);
-    assert_eq!(document.reasons, ["the candidate held no rate"]);
+    let [reason] = &*document.reasons else {
+        panic!("{:?}", document.reasons);
+    };
+    let told = "the candidate held no rate (at 60/s: 100 % of the requests failed";
+    assert!(reason.starts_with(told), "{reason}");
+    // What is known of both, at the rate that both were loaded with.
+    let [table] = &*document.tables else {
+        panic!("{:?}", document.tables);
+    };
+    let verdicts = [StressVerdict::Held, StressVerdict::Broken];
+    assert_eq!((table.rates, table.verdicts), ([60; 2], Some(verdicts)));
+    let mut errors = table.measures.iter();
+    let errors = errors.find(|one| one.measure == Measure::Errors);
+    let candidate_errors = errors.and_then(|one| one.candidate.as_ref());
+    assert!(
+        candidate_errors.is_some_and(|one| one.value > 0.99),
+        "{table:?}"
+    );
     assert_eq!(document.legacy.sustained, Some(60), "{:?}", document.legacy);
     let candidate = &document.candidate;
     assert_eq!((candidate.sustained, candidate.broken), (None, Some(60)));

@@ -22,6 +22,9 @@ pub(super) fn compare(
     out: &mut Collector<'_>,
     scratch: &mut json::Scratch,
 ) -> Flow {
+    if pair.asked_together {
+        out.apart = pair.legacy.elapsed.max(pair.candidate.elapsed);
+    }
     status(pair, scope, out)?;
     if !grpc::are_both(pair.legacy, pair.candidate) {
         let [legacy, candidate] = [pair.legacy, pair.candidate].map(grpc::plain);
@@ -101,14 +104,13 @@ fn header(
     scope: &Scope,
     out: &mut Collector<'_>,
 ) -> Flow {
-    let apart = pair.legacy.elapsed.max(pair.candidate.elapsed);
     headers::compare(FieldComparison {
         part: Part::Header,
         legacy,
         candidate,
         request: pair.request,
         for_body: *pair.method == Method::HEAD,
-        apart: pair.asked_together.then_some(apart),
+        apart: pair.asked_together.then_some(out.apart),
         scope,
         out,
         connections: None,
@@ -146,3 +148,6 @@ fn status(pair: &AnswerPair<'_>, scope: &Scope, out: &mut Collector<'_>) -> Flow
         text_diff: None,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Compares two scalars under rules: tolerances, and types that are compared by their meaning.
 
+use std::time::Duration;
+
 use crate::explain;
 use crate::instant::Instant;
 use crate::notation::index::{NodeKind, Tree};
@@ -34,8 +36,15 @@ impl<'a> Scalar<'a> {
         self.kind == NodeKind::String
     }
 
-    /// Whether the candidate's value, `other`, is equal to this one of the legacy by what a rule does.
-    pub(crate) fn equal(&self, other: &Self, action: &Action, as_numbers: bool) -> bool {
+    /// Whether the candidate's value, `other`, is equal to this one of the legacy by what a rule does. `apart` is how long the slower answer
+    /// took: two clocks that are read while both services answer may show times that are apart by as much, and by what a rule allows.
+    pub(crate) fn equal(
+        &self,
+        other: &Self,
+        action: &Action,
+        as_numbers: bool,
+        apart: Duration,
+    ) -> bool {
         let decimals = || Some((self.decimal(as_numbers)?, other.decimal(as_numbers)?));
         match action {
             Action::Absolute(bound) => decimals().is_some_and(|(one, two)| one.within(&two, bound)),
@@ -54,8 +63,10 @@ impl<'a> Scalar<'a> {
                     .is_time_beside(other)
                     .then(|| self.instant().zip(other.instant()));
                 let times = times.flatten();
-                let apart = times.and_then(|(one, two)| one.compare(&two));
-                apart.is_some_and(|(_, apart)| bound.count().is_some_and(|bound| apart <= bound))
+                let found = times.and_then(|(one, two)| one.compare(&two));
+                found.zip(bound.count()).is_some_and(|((_, found), bound)| {
+                    found.saturating_sub(apart.as_nanos()) <= bound
+                })
             }
             Action::Parts(parts) => {
                 self.is_text() && other.is_text() && parts.leave_equal(self.text, other.text)

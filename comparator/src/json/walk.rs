@@ -349,6 +349,7 @@ impl<'w> Walk<'w, '_> {
         let one = Scalar::new(self.legacy, legacy, one);
         let two = Scalar::new(self.candidate, candidate, two);
         let mut near = None;
+        let apart = self.out.apart;
         let equal = |rule: &u16| match &rules.get(*rule).action {
             action @ Action::Accept(..) => near
                 .get_or_insert_with(|| {
@@ -356,7 +357,7 @@ impl<'w> Walk<'w, '_> {
                 })
                 .is_some_and(|near| action.accepts(kind, near)),
             Action::Json => explain::same_json(self.legacy, legacy, self.candidate, candidate),
-            action => one.equal(&two, action, as_numbers),
+            action => one.equal(&two, action, as_numbers, apart),
         };
         let Some(rule) = matched.scalar.iter().copied().find(equal) else {
             return false;

@@ -116,6 +116,7 @@ impl Service<'_> {
             }
             Measure::Rss => self.usual(Subject::Memory),
             Measure::RssMax => self.peaked(Subject::Memory),
+            Measure::Anon => Err("no page tells it; it is read of processes".to_owned()),
             Measure::Heap => self.usual(Subject::Heap),
             Measure::Descriptors => self.peaked(Subject::Descriptors),
             Measure::Threads => self.peaked(Subject::Threads),

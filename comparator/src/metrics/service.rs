@@ -300,6 +300,7 @@ fn grows(measure: Measure) -> bool {
         | Measure::GcShare => true,
         Measure::Rss
         | Measure::RssMax
+        | Measure::Anon
         | Measure::Heap
         | Measure::Descriptors
         | Measure::Threads

@@ -21,6 +21,7 @@
 //! *What it does not need*: how often the legacy moves in requests that match. Where every recheck found it moving it
 //! moves at least as often as the services differ; where not, the pairs above say whether they do so alike.
 
+mod objection;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -32,9 +33,10 @@ use parity_schemas::record::MismatchClass;
 
 use super::coin::{evidence_for, shown_of};
 use super::likewise::Likewise;
-use super::shape::{Shape, ValueShape};
+use super::shape::ValueShape;
 pub use super::sums::GroupSums;
 use crate::bounds::{self, Seen};
+pub use objection::Objection;
 
 /// Fewest rechecks. With fewer even the smallest group says nothing: a coin falls on one side ten times in a thousand.
 pub const MIN_RECHECKS: u64 = 20;
@@ -129,60 +131,6 @@ impl Proof {
                 Objection::Shown { evidence, .. } => self.likewise.shows(*evidence),
             })
     }
-}
-
-/// What is against a group's being noise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Objection {
-    /// Values of these shapes do not differ by chance, or too little of the answer is known.
-    Shape(Shape),
-    /// Too few rechecks.
-    FewRechecks {
-        /// How many there are.
-        rechecks: u64,
-    },
-    /// Too few different targets.
-    FewTargets {
-        /// How many there are.
-        targets: u64,
-    },
-    /// Too many mismatches are of processes and days that did not ask again about enough of them.
-    Unsampled {
-        /// How many there are.
-        unsampled: u64,
-    },
-    /// One of a pair is shown to be more frequent than its counterpart.
-    Shown {
-        /// The one.
-        evidence: RecheckEvidence,
-        /// How often it was seen.
-        times: u64,
-        /// How often its counterpart.
-        counterpart: u64,
-    },
-    /// One of a pair may still be more frequent than its counterpart, by more than may hide.
-    MayHide {
-        /// The one.
-        evidence: RecheckEvidence,
-        /// The most by which it may exceed its counterpart, of the group's exchanges.
-        most: f64,
-        /// What may hide, of them.
-        allowed: f64,
-        /// How many rechecks there are.
-        rechecks: u64,
-        /// About how many more rechecks would show that no more does, if they come out as those so far; `None` if none would, or too
-        /// many, or there are none to go by.
-        missing: Option<u64>,
-        /// Whether it is the order of elements that differs, of which people can say that it does not matter.
-        is_order: bool,
-    },
-    /// One side has another kind of value, or none, more often than the other has it the other way round.
-    OneSided {
-        /// Exchanges of this group.
-        count: u64,
-        /// Exchanges of the group with the sides exchanged.
-        mirrored: u64,
-    },
 }
 
 /// The pairs, each with what is more frequent if the candidate is at fault first.

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::json::Scalar;
 use crate::rules::{Action, Rules, Scope};
@@ -61,6 +62,8 @@ pub(crate) struct LeftOut<'a> {
     rules: &'a Rules,
     texts: [&'a str; 2],
     pieces: [Vec<Piece>; 2],
+    /// How long the slower answer took.
+    apart: Duration,
 }
 
 impl<'a> LeftOut<'a> {
@@ -78,7 +81,13 @@ impl<'a> LeftOut<'a> {
             rules,
             texts,
             pieces,
+            apart: Duration::ZERO,
         })
+    }
+
+    /// The same of answers that were asked for at once, of which the slower one took so long.
+    pub(crate) fn of_answers(self, apart: Duration) -> Self {
+        Self { apart, ..self }
     }
 
     /// The rules by which the texts are equal, with one entry for each that was needed; `None` if they differ.
@@ -139,7 +148,7 @@ impl<'a> LeftOut<'a> {
         match &self.rules.get(one.rule).action {
             Action::InText(rule) if !matches!(rule.action, Action::Ignore) => {
                 let [one, two] = [legacy, candidate].map(|text| Scalar::of_text(text.as_bytes()));
-                one.equal(&two, &rule.action, true)
+                one.equal(&two, &rule.action, true, self.apart)
             }
             // What an expression captures, and what is ignored.
             _ => true,

@@ -28,6 +28,10 @@ pub fn soak(document: &SoakDocument) -> askama::Result<String> {
     let style = super::asset("style.css").unwrap_or_default();
     let charts = [
         (Grows::Rss, "Resident memory over time"),
+        (
+            Grows::Anon,
+            "Resident memory without pages of files over time",
+        ),
         (Grows::Descriptors, "Open files and sockets over time"),
         (Grows::Threads, "Threads over time"),
     ];

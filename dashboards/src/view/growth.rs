@@ -23,7 +23,7 @@ pub(crate) struct Told {
 /// What the numbers of a trend are.
 pub(crate) fn unit(of: Grows) -> Unit {
     match of {
-        Grows::Rss => Unit::Bytes,
+        Grows::Rss | Grows::Anon => Unit::Bytes,
         Grows::Descriptors | Grows::Threads => Unit::Number,
     }
 }
@@ -38,7 +38,9 @@ pub(crate) fn told(trend: &SoakTrend, allowed: f64) -> Told {
         .map_or_else(String::new, |why| visible_up_to(why, MAX_CHARS));
     if trend.verdict == SoakVerdict::BelowLimit {
         more = match trend.of {
-            Grows::Rss => format!("below the limit of --growth, {}", shown(allowed, unit)),
+            Grows::Rss | Grows::Anon => {
+                format!("below the limit of --growth, {}", shown(allowed, unit))
+            }
             Grows::Descriptors | Grows::Threads => "below what a pool may take".to_owned(),
         };
     }

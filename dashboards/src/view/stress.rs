@@ -4,7 +4,7 @@ use parity_comparator::metrics::shown;
 use parity_schemas::metrics::Unit;
 use parity_schemas::stress::{
     LoadAnswers, LoadGenerator, LoadRequests, LoadRun, StressCost, StressDemands, StressSide,
-    StressTable,
+    StressTable, StressVerdict,
 };
 use parity_schemas::visible::visible_up_to;
 
@@ -17,9 +17,14 @@ const MAX_CHARS: usize = 400;
 pub(crate) fn limit(side: &StressSide) -> String {
     let holds = match side.sustained {
         Some(rate) => format!("holds {}/s", grouped(u64::from(rate))),
-        None => "held no rate".to_owned(),
+        None if side.broken.is_some() => "held no rate".to_owned(),
+        None if side.steps.is_empty() => "was not loaded".to_owned(),
+        None => "what it holds is not known".to_owned(),
     };
     let breaks = match side.broken {
+        Some(rate) if side.sustained.is_none() => {
+            format!(", broke at {}/s", grouped(u64::from(rate)))
+        }
         Some(rate) => format!(", breaks at {}/s", grouped(u64::from(rate))),
         None if side.why.is_none() && side.sustained.is_some() => {
             " and was not tried with more".to_owned()
@@ -45,11 +50,36 @@ pub(crate) fn demands(demands: &StressDemands) -> String {
     )
 }
 
-/// Of what a table is.
+/// Of what a table is, and what its numbers are of where a rate was not held.
 pub(crate) fn title(table: &StressTable) -> String {
     let [legacy, candidate] = table.rates.map(|rate| grouped(u64::from(rate)));
     if legacy == candidate {
-        format!("Both at {legacy}/s")
+        let mut title = format!("Both at {legacy}/s");
+        match table.verdicts {
+            None | Some([StressVerdict::Held, StressVerdict::Held]) => {}
+            Some([StressVerdict::Broken, StressVerdict::Broken]) => {
+                title.push_str(", which neither held");
+            }
+            Some([StressVerdict::Generator, StressVerdict::Generator]) => {
+                title.push_str("; the load generator was the limit");
+            }
+            Some(verdicts) => {
+                for (name, verdict) in ["legacy", "candidate"].into_iter().zip(verdicts) {
+                    let told = match verdict {
+                        StressVerdict::Held => continue,
+                        StressVerdict::Broken => format!("; the {name} did not hold it"),
+                        StressVerdict::Generator => {
+                            format!("; for the {name} the load generator was the limit")
+                        }
+                        StressVerdict::Unclear => {
+                            format!("; of the {name} too little was measured")
+                        }
+                    };
+                    title.push_str(&told);
+                }
+            }
+        }
+        title
     } else {
         format!("Each at its limit: {legacy}/s and {candidate}/s")
     }
@@ -132,11 +162,16 @@ pub(crate) fn generator(generator: &LoadGenerator) -> String {
     let cpu = generator.cpu.map_or_else(String::new, |cpu| {
         format!(", at most {} cores", shown(cpu, Unit::Cores))
     });
+    let late = format!("late by {} at its p99", time(generator.lateness));
+    let late = match (generator.none_held, generator.lateness > 0.0) {
+        (false, _) => format!("{late} where a rate was held"),
+        (true, true) => format!("{late} over all, no rate was held"),
+        (true, false) => "no rate was held".to_owned(),
+    };
     format!(
-        "{}, {} places{cpu}; late by {} at its p99 where a rate was held",
+        "{}, {} places{cpu}; {late}",
         plural(generator.threads, "thread", "threads"),
         grouped(generator.places),
-        time(generator.lateness)
     )
 }
 

@@ -3,7 +3,7 @@
 //! First by the request's head ([`refusal`]), then by the limits on shadows ([`admit`]). Nothing here waits: a shadow
 //! over a limit is not sent, and its request is counted with the reason.
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use parity_schemas::exchange::ByteHold;
 use parity_schemas::graphql::{Access, Operation};
 use parity_schemas::route::{Route, RoutePolicy};
@@ -26,6 +26,14 @@ const BESIDE_BODIES: usize = 40 * 1024;
 pub(super) fn allows_method(policy: &RoutePolicy, method: &Method) -> bool {
     let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     policy.shadow.unwrap_or(safe)
+}
+
+/// Whether a request asks frameworks for another method, one with an effect, where nobody said that its route may be sent whatever it does.
+pub(super) fn is_overridden<'a, V: Iterator<Item = &'a [u8]>>(
+    policy: &RoutePolicy,
+    values: impl Fn(&'static HeaderName) -> V,
+) -> bool {
+    policy.shadow != Some(true) && headers::says_unsafe_method(values)
 }
 
 /// Whether a GraphQL request may be shadowed: all that it has must be allowed, also what it does not ask for.
@@ -68,7 +76,11 @@ pub(super) fn refusal(
     allowed: bool,
     headers: &HeaderMap,
 ) -> Option<Reason> {
-    if !allowed {
+    if !allowed
+        || is_overridden(policy, |name| {
+            headers.get_all(name).iter().map(HeaderValue::as_bytes)
+        })
+    {
         Some(Reason::UnsafeMethod)
     } else if !terms.admission().shadowing() || headers::is_shadowed_out(headers) {
         Some(Reason::ShadowingOff)
@@ -142,5 +154,33 @@ impl Reservation {
         let fits = self.buffers.grow(more);
         self.reading += usize::from(fits) * more;
         fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_method_in_a_header_counts_unless_all_may_be_sent() {
+        let policy = |shadow| RoutePolicy {
+            shadow,
+            ..RoutePolicy::default()
+        };
+        for (name, value, expected) in [
+            ("x-http-method-override", "DELETE", true),
+            ("X-HTTP-Method", "put", true),
+            ("x-method-override", "anything", true),
+            ("x-http-method-override", " get ", false),
+            ("x-http-method-override", "", false),
+            ("x-method", "DELETE", false),
+        ] {
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+            let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
+            let of =
+                |name: &'static HeaderName| headers.get_all(name).iter().map(HeaderValue::as_bytes);
+            assert_eq!(is_overridden(&policy(None), of), expected, "{value}");
+            assert!(!is_overridden(&policy(Some(true)), of), "{value}");
+        }
     }
 }

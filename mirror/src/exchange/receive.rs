@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, Uri, request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, request};
 use parity_schemas::exchange;
+use parity_schemas::fields::FieldValue;
 use parity_schemas::graphql::{Operation, can_read};
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
@@ -78,6 +79,11 @@ pub(crate) fn receive(
 pub(crate) fn may_send(route: &Route, request: &exchange::Request) -> bool {
     let policy = route.policy();
     let method = &request.method;
+    let values =
+        |name: &'static HeaderName| request.headers.get_all(name).map(FieldValue::as_bytes);
+    if eligibility::is_overridden(policy, values) {
+        return false;
+    }
     if !policy.graphql {
         return eligibility::allows_method(policy, method);
     }

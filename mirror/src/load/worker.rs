@@ -14,7 +14,7 @@ use http::StatusCode;
 use http::uri::Scheme;
 use http_body::Body as _;
 use parity_schemas::exchange::Request;
-use tokio::task::LocalSet;
+use tokio::runtime::LocalOptions;
 
 use super::config::LoadConfig;
 use super::live::Live;
@@ -56,8 +56,9 @@ pub(super) struct Part<'a> {
 pub(super) fn run(part: &Part<'_>) -> io::Result<Run> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?;
-    let run = LocalSet::new().block_on(&runtime, generate(part));
+        .build_local(LocalOptions::default())?;
+    // Without a set of tasks around it, whose waker would write to the system for each task that is woken.
+    let run = runtime.block_on(generate(part));
     // A name that is being resolved is not waited for.
     runtime.shutdown_background();
     run
@@ -108,15 +109,27 @@ async fn generate(part: &Part<'_>) -> io::Result<Run> {
         tasks: &tasks,
         connections: &connections,
     };
-    if sending.send_all().await? {
+    let sooner = tokio::task::spawn_local(beats(part.config.deadline / 2));
+    let sent = sending.send_all().await;
+    if matches!(sent, Ok(true)) {
         sending.wait().await;
     }
+    sooner.abort();
+    sent?;
     let mut run = shared.run.take();
     // What has no outcome is of a step that was ended.
     run.due -= shared.unsettled.get();
     run.is_given_up = part.live.is_hopeless(part.begun);
     run.is_cut = part.live.is_stopped() || run.is_given_up;
     Ok(run)
+}
+
+/// Is always due before the deadline of a request that is sent now. The runtime tells the system of each timer that is due before all
+/// others, and without this one each deadline would be.
+async fn beats(time: Duration) {
+    loop {
+        tokio::time::sleep(time.max(LOOK)).await;
+    }
 }
 
 /// What sends the requests of a thread.

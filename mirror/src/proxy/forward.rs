@@ -106,7 +106,7 @@ async fn answer_to(
         let answer = own_answers::text(status, own_answers::REFUSED_CODING, busy);
         return Ok(close_unread(client, version, answer));
     }
-    let route = generation.route(&parts.method, parts.uri.path());
+    let route = generation.route(&parts.method, &parts.uri, spelling.as_ref());
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > generation.limits().body as u64;
     let body = match upload {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use http::Method;
+use http::{Method, Uri};
 use parity_schemas::route::{Route, RouteResolver};
 use parity_schemas::verdict::Reason;
 use tokio_rustls::TlsAcceptor;
@@ -25,6 +25,7 @@ use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls::PROTOCOLS;
 use crate::recheck::{RecheckPolicy, RecheckReceiver, Rechecker};
+use crate::spelling::Spelling;
 use crate::upstream::{ServiceFault, TlsError};
 
 /// Creates the observer of a worker, on the worker's thread, from the worker's number.
@@ -161,8 +162,22 @@ impl Generation {
         self.mode
     }
 
-    /// The route of a request.
-    pub(crate) fn route(&self, method: &Method, path: &str) -> Arc<Route> {
+    /// The route of a request whose target has these bytes that `uri` cannot represent.
+    pub(crate) fn route(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        spelling: Option<&Spelling>,
+    ) -> Arc<Route> {
+        let mut routes = self.routes.borrow_mut();
+        match spelling.and_then(|spelling| spelling.encoded(uri)) {
+            None => routes.resolve(method, uri.path()),
+            Some(sent) => routes.resolve_sent(method, uri.path(), sent.path()),
+        }
+    }
+
+    /// The route of a request that was recorded; its path is as services get it.
+    pub(crate) fn route_recorded(&self, method: &Method, path: &str) -> Arc<Route> {
         self.routes.borrow_mut().resolve(method, path)
     }
 

@@ -251,7 +251,7 @@ impl Flight {
             was_sent: Cell::new(false),
         };
         let generation = self.worker.generation();
-        let route = generation.route(&request.method, request.path());
+        let route = generation.route_recorded(&request.method, request.path());
         let sending = Sending {
             request: &request,
             answer,

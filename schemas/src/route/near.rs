@@ -2,12 +2,14 @@
 //!
 //! Routers forgive: one drops a slash at the end, another reads `/GraphQL`, `/%67raphql`, `/x/../graphql` or `/graphql;v=1` as
 //! `/graphql`. A mutation sent there is a mutation. Nobody knows what the candidate's router does, so what differs from an
-//! endpoint only in such a way is treated like it: what is sent follows the [[route]] of the endpoint, and is read as GraphQL.
-//! It keeps a label of its own, because the legacy may answer it with 404.
+//! endpoint only in such a way ([`super::spelled`], in any reading) is treated like it: what is sent follows the [[route]] of the endpoint,
+//! and is read as GraphQL. So is what leads out of the root or is too long to be read. It keeps a label of its own, because the legacy may answer it with 404.
+//! Of several endpoints that it may be, one where not everything is sent counts.
 
 use http::Method;
 
-use super::spelled::{folded, folded_rule};
+use super::closed::are_met;
+use super::spelled::{any_reading, folded_rule};
 use super::{RouteRule, Segment};
 
 /// The paths of all rules in the form in which such writings are equal. Empty if none is of a GraphQL endpoint.
@@ -24,6 +26,8 @@ struct Near {
     is_literal: bool,
     method: Option<Method>,
     is_operation: bool,
+    /// Whether it says what is sent.
+    shadow: Option<bool>,
     segments: Vec<Segment>,
 }
 
@@ -41,6 +45,7 @@ impl NearPaths {
                 .all(|segment| matches!(segment, Segment::Literal(_))),
             method: rule.method.clone(),
             is_operation: rule.operation.is_some(),
+            shadow: rule.policy.shadow,
             segments: folded_rule(&rule.segments),
         });
         Self(near.collect())
@@ -50,44 +55,42 @@ impl NearPaths {
     ///
     /// Most services also read the document from the target of a GET at the path of a POST, and serve HEAD as GET.
     pub(super) fn of(&self, method: &Method, path: &str, exact: Option<usize>) -> Option<Holds> {
-        if self.0.is_empty() || !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
+        if self.0.is_empty() {
             return None;
         }
-        let path = folded(path);
-        let met = |near: &&Near| matches(&near.segments, &path);
+        // Some servers read methods without case.
+        let is = |wanted: &Method| wanted.as_str().eq_ignore_ascii_case(method.as_str());
+        let is_post = is(&Method::POST);
+        if !is_post && !is(&Method::GET) && !is(&Method::HEAD) {
+            return None;
+        }
+        let is_same = |near: &Near| near.method.as_ref().is_none_or(is);
         // By POST only what is written otherwise is new here: a rule for GET alone says nothing of it.
-        let is_beside = |near: &&Near| {
-            let same = near.method.as_ref().is_none_or(|wanted| wanted == method);
-            near.is_endpoint && (same || *method != Method::POST)
-        };
-        if !self.0.iter().filter(is_beside).any(|near| met(&near)) {
-            return None;
-        }
+        let is_beside = |near: &Near| near.is_endpoint && (is_same(near) || !is_post);
         let is_literal = |at: &usize| self.0.get(*at).is_some_and(|near| near.is_literal);
-        if let Some(exact) = exact.filter(is_literal) {
-            return Some(Holds(Some(exact)));
-        }
-        let holds = |near: &Near| {
-            let same = near.method.as_ref().is_none_or(|wanted| wanted == method);
-            same && !near.is_operation && met(&near)
-        };
-        Some(Holds(self.0.iter().position(holds)))
+        let exact = exact.filter(is_literal);
+        let mut holds = None;
+        any_reading(path, |steps| {
+            let Some(steps) = steps else {
+                holds.get_or_insert(Holds(None));
+                return false;
+            };
+            let is_met = |near: &Near| are_met(&near.segments, steps);
+            if !self.0.iter().any(|near| is_beside(near) && is_met(near)) {
+                return false;
+            }
+            let is_held = |near: &Near| is_same(near) && !near.is_operation && is_met(near);
+            let found = exact.or_else(|| self.0.iter().position(is_held));
+            let found_rule = found.and_then(|at| self.0.get(at));
+            let sends_all = found_rule.is_some_and(|near| near.shadow == Some(true));
+            if holds.is_none() || !sends_all {
+                holds = Some(Holds(found));
+            }
+            // Nothing is said that is more careful.
+            !sends_all || exact.is_some()
+        });
+        holds
     }
-}
-
-fn matches(wanted: &[Segment], path: &[String]) -> bool {
-    let mut actual = path.iter();
-    for segment in wanted {
-        let matched = match segment {
-            Segment::Rest => return true,
-            Segment::Any => actual.next().is_some(),
-            Segment::Literal(wanted) => actual.next().is_some_and(|text| **wanted == **text),
-        };
-        if !matched {
-            return false;
-        }
-    }
-    actual.next().is_none()
 }
 
 #[cfg(test)]
@@ -147,6 +150,16 @@ mod tests {
                 "/api/graphql+",
                 "/api/%EF%BD%87raphql",
                 "/api/\u{ff47}raph\u{200b}ql",
+                "/api/graphql%00",
+                "/api/graphql%3Fx",
+                "/api/graphql#x",
+                "/api/graphql%01",
+                "/api/graphql.json",
+                "/api/graphql;x=/y",
+                "//host/api/graphql",
+                "/index.php/api/graphql",
+                "/api/graphql/index.php",
+                "/../api/graphql",
             ] {
                 for method in [Method::GET, Method::HEAD, Method::POST] {
                     let route = resolve(method.clone(), path);
@@ -157,7 +170,7 @@ mod tests {
             for path in [
                 "/api/graphql/schema",
                 "/api/graphq",
-                "/api/graphql.json",
+                "/api/graphql-schema.json",
                 "/",
                 "",
                 "*",
@@ -205,6 +218,28 @@ mod tests {
             resolver.resolve(&Method::POST, "/GraphQL").label(),
             "POST /GraphQL"
         );
+    }
+
+    /// What else it may be allows nothing that one endpoint does not.
+    #[test]
+    fn of_several_endpoints_that_a_path_may_mean_the_careful_one_counts() {
+        let open = RoutePolicy {
+            shadow: Some(true),
+            ..GRAPHQL
+        };
+        let mut resolver =
+            resolver(&[("POST /open/{x}/graphql", open), ("POST /graphql", GRAPHQL)]);
+        for (path, shadow) in [
+            ("/open/a/graphql", Some(true)),
+            ("/open/a/GraphQL", Some(true)),
+            // Where `;` ends a path, and where escaped dots climb.
+            ("/open/%2e%2e/graphql", None),
+            ("/graphql;/../open/a/graphql", None),
+        ] {
+            let policy = *resolver.resolve(&Method::POST, path).policy();
+            assert!(policy.graphql, "{path}");
+            assert_eq!(policy.shadow, shadow, "{path}");
+        }
     }
 
     #[test]

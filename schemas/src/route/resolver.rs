@@ -52,9 +52,15 @@ impl RouteResolver {
 
     /// The route of a request; `path` is without the query.
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
+        self.resolve_sent(method, path, path)
+    }
+
+    /// The same where services get other bytes: `sent` is the path with those that a URL must not contain percent-encoded. It is what
+    /// they read, so it says what is safe to send; `path` has the name.
+    pub fn resolve_sent(&mut self, method: &Method, path: &str, sent: &str) -> Arc<Route> {
         let applies = |rule: &RouteRule| rule.operation.is_none() && rule.matches(method, path);
         let exact = self.rules.iter().position(applies);
-        let near = self.near.of(method, path, exact);
+        let near = self.near.of(method, sent, exact);
         let place = near.map_or(exact, |near| near.0);
         let rule = place.and_then(|place| self.rules.get(place));
         let operations = place.and_then(|place| self.operations.get(place)?.as_ref());
@@ -67,7 +73,7 @@ impl RouteResolver {
         }
         let mut policy = rule.map_or_else(RoutePolicy::default, |rule| rule.policy);
         policy.graphql |= near.is_some();
-        if self.closed.forbids(method, path, exact) {
+        if self.closed.forbids(method, sent, exact) {
             policy.shadow = Some(false);
         } else if self.unsafe_methods {
             policy.shadow.get_or_insert(true);

@@ -154,7 +154,8 @@ impl RouteRule {
         is_method && self.matches_path(path)
     }
 
-    fn matches_path(&self, path: &str) -> bool {
+    /// Whether its path is this one as it is written, whatever the method.
+    pub(super) fn matches_path(&self, path: &str) -> bool {
         let mut actual = path.strip_prefix('/').unwrap_or(path).split('/');
         for segment in &self.segments {
             let matched = match segment {

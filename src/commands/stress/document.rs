@@ -4,8 +4,8 @@
 use parity_comparator::metrics::judge;
 use parity_schemas::metrics::{JudgedThreshold, Measure, Measured, MetricValue, MetricsOutcome};
 use parity_schemas::stress::{
-    LoadAnswers, LoadGenerator, LoadRequests, STRESS_SCHEMA, Spread, StressCost, StressDemands,
-    StressDocument, StressSide, StressStep, StressTable, StressUse, StressVerdict,
+    LoadAnswers, LoadGenerator, LoadRequests, LoadRun, STRESS_SCHEMA, Spread, StressCost,
+    StressDemands, StressDocument, StressSide, StressStep, StressTable, StressUse, StressVerdict,
 };
 
 use super::climb::Standing;
@@ -56,7 +56,7 @@ pub(super) fn document(
     let common = common(both);
     let mut chosen = settings.at.clone();
     if chosen.is_empty() {
-        chosen.extend(common);
+        chosen.extend(common.or_else(|| tried(both)));
     }
     let mut tables: Vec<StressTable> = chosen
         .into_iter()
@@ -171,6 +171,21 @@ fn common([legacy, candidate]: [&StressSide; 2]) -> Option<u32> {
     both.max()
 }
 
+/// Where none was held by both: the highest rate that both were loaded with and one held, or else the lowest that both were loaded with.
+fn tried([legacy, candidate]: [&StressSide; 2]) -> Option<u32> {
+    let both = legacy.steps.iter().filter_map(|step| {
+        let mut others = candidate.steps.iter();
+        let other = others.find(|other| other.rate == step.rate)?;
+        Some((step.rate, [step.verdict, other.verdict]))
+    });
+    let both: Vec<_> = both.collect();
+    let held = both
+        .iter()
+        .rev()
+        .find(|(_, verdicts)| verdicts.contains(&StressVerdict::Held));
+    held.or(both.first()).map(|(rate, _)| *rate)
+}
+
 /// Both at these rates; `None` if one was not loaded with its own.
 fn table(sides: [&StressSide; 2], rates: [u32; 2]) -> Option<StressTable> {
     let step = |side: usize| {
@@ -184,6 +199,7 @@ fn table(sides: [&StressSide; 2], rates: [u32; 2]) -> Option<StressTable> {
     });
     Some(StressTable {
         rates,
+        verdicts: Some(steps.map(|step| step.verdict)),
         measures: measures.collect(),
     })
 }
@@ -246,12 +262,15 @@ fn cost([vcpu, gib]: [f64; 2], rate: u32, measures: &[Measured]) -> Option<Stres
 
 fn generator(steps: &[Vec<StressStep>; 2], threads: usize, places: usize) -> LoadGenerator {
     let runs = || steps.iter().flatten().flat_map(|step| &step.runs);
-    let held = runs().filter(|run| run.verdict == StressVerdict::Held);
+    let is_held = |run: &&LoadRun| run.verdict == StressVerdict::Held;
+    let none_held = !runs().any(|run| is_held(&run));
+    let told = runs().filter(|run| none_held || is_held(run));
     LoadGenerator {
         threads: threads as u64,
         places: places as u64,
         cpu: runs().filter_map(|run| run.generator_cpu).reduce(f64::max),
-        lateness: held.map(|run| run.lateness).fold(0.0, f64::max),
+        lateness: told.map(|run| run.lateness).fold(0.0, f64::max),
+        none_held,
     }
 }
 
@@ -271,7 +290,14 @@ fn outcome(
             } else {
                 MetricsOutcome::Undecided
             };
-            all.push((outcome, format!("the {name} held no rate")));
+            let told = if side.broken.is_some() {
+                format!("the {name} held no rate")
+            } else {
+                format!("what the {name} holds is not known")
+            };
+            let why = side.why.as_ref();
+            let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+            all.push((outcome, format!("{told}{why}")));
         }
     }
     for (name, side) in NAMES.iter().zip(sides) {

@@ -96,7 +96,21 @@ fn a_rate_that_no_generator_can_make_is_never_one_that_was_held() {
         assert_eq!(side.steps[0].verdict, StressVerdict::Generator);
         let why = side.why.as_deref().expect("it is told");
         assert!(why.contains("the load generator was the limit"), "{why}");
+        assert!(why.starts_with("at 2000000/s: "), "{why}");
     }
+    // It is said of both, with what was measured.
+    for (name, reason) in ["legacy", "candidate"].iter().zip(&document.reasons) {
+        let told =
+            format!("what the {name} holds is not known (at 2000000/s: the load generator was");
+        assert!(reason.starts_with(&told), "{reason}");
+    }
+    let [table] = &*document.tables else {
+        panic!("{:?}", document.tables);
+    };
+    assert_eq!(table.rates, [2_000_000; 2]);
+    assert_eq!(table.verdicts, Some([StressVerdict::Generator; 2]));
+    assert!(!table.measures.is_empty());
+    assert!(document.generator.none_held);
 }
 
 #[test]

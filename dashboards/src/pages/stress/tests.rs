@@ -78,6 +78,7 @@ fn document() -> StressDocument {
         candidate: side("http://127.0.0.1:2", 1.0),
         tables: vec![StressTable {
             rates: [200, 200],
+            verdicts: None,
             measures: Vec::new(),
         }],
         cost: None,

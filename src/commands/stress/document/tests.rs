@@ -100,6 +100,36 @@ fn the_highest_rate_of_both_is_compared_and_a_limit_is_between_two_rates() {
 }
 
 #[test]
+fn without_a_rate_that_both_held_the_highest_that_both_were_loaded_with_is_shown() {
+    let steps = |verdicts: &[(u32, StressVerdict)]| {
+        let steps = verdicts.iter();
+        of(steps
+            .map(|(rate, verdict)| step(*rate, *verdict, [0.01, 0.01]))
+            .collect())
+    };
+    let good = steps(&[(100, HELD), (200, HELD), (400, BROKEN)]);
+    let generator = StressVerdict::Generator;
+    for (other, expected) in [
+        (
+            steps(&[(25, BROKEN), (50, BROKEN), (100, BROKEN)]),
+            Some(100),
+        ),
+        (steps(&[(100, generator)]), Some(100)),
+        (
+            steps(&[(100, BROKEN), (200, BROKEN), (400, HELD)]),
+            Some(400),
+        ),
+        (steps(&[(50, HELD)]), None),
+        (steps(&[]), None),
+    ] {
+        assert_eq!(common([&good, &other]), None, "{other:?}");
+        assert_eq!(tried([&good, &other]), expected, "{other:?}");
+    }
+    let bad = steps(&[(100, BROKEN), (200, generator)]);
+    assert_eq!(tried([&bad, &bad]), Some(100));
+}
+
+#[test]
 fn a_step_that_is_held_above_one_that_broke_is_luck() {
     let lucky = of(vec![
         step(100, HELD, [0.01, 0.01]),

@@ -1,0 +1,298 @@
+//! Which readings a path has.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use proptest::prelude::*;
+
+use super::escapes::shortest;
+use super::*;
+
+fn reads_as(path: &str, wanted: &[&str]) -> bool {
+    any_reading(path, |steps| steps == Some(wanted))
+}
+
+#[test]
+fn what_a_server_may_read_as_a_path_is_a_reading_of_it() {
+    for path in [
+        "/logout",
+        "/logout+",
+        "/logout%2B",
+        "/+logout+/+",
+        "/logout%20+.",
+        "/logout%C2%A0",
+        "/logout%E3%80%80",
+        "/logout%0a",
+        "/log%09out",
+        "/logout%00",
+        "/\u{ff4c}ogout",
+        "/%EF%BD%8C%EF%BD%8F%EF%BD%87%EF%BD%8F%EF%BD%95%EF%BD%94",
+        "/%25EF%25BD%258Cogout",
+        "\u{ff0f}logout",
+        "/x\u{ff0f}..\u{ff0f}logout",
+        "/x/\u{2025}/logout",
+        "/\u{ff05}6cogout",
+        "/\u{ff05}256cogout",
+        "/logout\u{ff1b}a",
+        "/logout\u{ff1f}a",
+        "/logout%EF%BC%83a",
+        "/logout\u{200b}",
+        "/lo\u{ad}gout",
+        "/l\u{f3}gout",
+        "/lo\u{301}gout",
+        "/logout%FF",
+        "/\u{142}ogout",
+        "/\u{24db}ogout",
+        "/l\u{43e}gout",
+        "/%u006cogout",
+        "/%U004Cogout",
+        "/%uFF4cogout",
+        "/%C1%ACogout",
+        "/%E0%81%ACogout",
+        "/%F0%80%81%ACogout",
+        "/x/..%C0%AFlogout",
+        "/x%E2%88%95..%e2%88%95logout",
+        "/x\u{a5}..\u{a5}logout",
+        "/\u{16c}ogout",
+        "/logout.json",
+        "/LogOut.Html+",
+        "//logout;v=1.2",
+    ] {
+        assert!(reads_as(path, &["logout"]), "{path}");
+    }
+    for path in [
+        "/",
+        "/+",
+        "/log",
+        "/logout/now",
+        "/log+out",
+        "/log-out",
+        "/.logout",
+        "/logout.json/x",
+        "/%+6cogout",
+        "/%u+06cogout",
+        "/%u006",
+        "/%C2%ACogout",
+        "/\u{65e5}\u{672c}",
+        "/\u{43c}\u{438}\u{440}",
+        "/%",
+        "/%E0%A5%90",
+    ] {
+        assert!(!reads_as(path, &["logout"]), "{path}");
+    }
+}
+
+/// Each as some usual server reads it; which one is beside it.
+#[test]
+fn what_usual_servers_make_of_a_path_is_a_reading_of_it() {
+    for (path, steps, _server) in [
+        (
+            "//host/logout",
+            &["logout"][..],
+            "Node: new URL(request.url, base)",
+        ),
+        (
+            "/\\host\\logout",
+            &["logout"],
+            "Node: new URL(request.url, base)",
+        ),
+        (
+            "///host/logout",
+            &["logout"],
+            "Node: new URL(request.url, base)",
+        ),
+        ("//host/a/../logout", &["logout"], "Python: urlsplit"),
+        (
+            "/logout;x=/y",
+            &["logout"],
+            "Shiro: cut at the first semicolon",
+        ),
+        (
+            "/a;/logout",
+            &["a", "logout"],
+            "Tomcat: parameters of each step",
+        ),
+        ("/a/..;/logout", &["logout"], "Tomcat"),
+        (
+            "/(S(x1))/logout",
+            &["logout"],
+            "IIS: ASP.NET without cookies",
+        ),
+        (
+            "/(A(x)F(y))/logout",
+            &["logout"],
+            "IIS: ASP.NET without cookies",
+        ),
+        ("/logout::$DATA", &["logout"], "IIS: streams of NTFS"),
+        (
+            "/a:$i30:$INDEX_ALLOCATION/b",
+            &["a", "b"],
+            "IIS: streams of NTFS",
+        ),
+        (
+            "/logout.aspx/x",
+            &["logout.aspx"],
+            "IIS: what follows a script",
+        ),
+        (
+            "/logout.php/x.css",
+            &["logout.php"],
+            "PHP: what follows a script",
+        ),
+        ("/index.php/logout", &["logout"], "PHP: a front controller"),
+        (
+            "/index.php/logout.json",
+            &["logout"],
+            "PHP: a front controller",
+        ),
+        ("/logout/index.html", &["logout"], "nginx: index"),
+        (
+            "/Logout/Index",
+            &["logout"],
+            "ASP.NET MVC: the default action",
+        ),
+        (
+            "/Logout/default.aspx",
+            &["logout"],
+            "IIS: the default document",
+        ),
+        ("/logout.json/", &["logout"], "Rails: the format"),
+        ("/logout#x", &["logout"], "nginx: a fragment is left out"),
+        (
+            "/admin%2F..%2Fclose",
+            &["admin", "..", "close"],
+            "WSGI: decoded, and routed",
+        ),
+        (
+            "/x/../admin/%2e%2e/close",
+            &["admin", "..", "close"],
+            "Java: URI.normalize, then decoded",
+        ),
+        (
+            "/x/..%2Flogout",
+            &["logout"],
+            "nginx: decoded, then normalized",
+        ),
+        ("/logout%01", &["logout"], "WHATWG: controls at the end"),
+        (
+            "/\u{17f}e\u{17f}\u{17f}ion",
+            &["session"],
+            "compared in capitals",
+        ),
+        ("/adm\u{131}n", &["admin"], "compared in capitals"),
+        ("/\u{130}ndex/x", &["index", "x"], "compared in lower case"),
+    ] {
+        assert!(reads_as(path, steps), "{path}");
+    }
+}
+
+#[test]
+fn what_no_usual_server_makes_of_a_path_is_no_reading_of_it() {
+    for (path, steps) in [
+        ("/host/logout", &["logout"][..]),
+        ("/x/logout.php/y", &["logout"]),
+        ("/v1.2/users", &["v1.2"]),
+        ("/logout/indexes", &["logout"]),
+        ("/(x)/logout", &["logout"]),
+        ("/a(S(1))/b", &["b"]),
+        ("/a:b", &["a"]),
+        ("/logout.jsp/x", &["logout"]),
+    ] {
+        assert!(!reads_as(path, steps), "{path}");
+    }
+}
+
+#[test]
+fn what_climbs_out_of_the_root_is_told() {
+    let leads_out = |path: &str| any_reading(path, |steps| steps.is_none());
+    for path in [
+        "/../a",
+        "/a/../../b",
+        "/%2e%2e/a",
+        "/a/..%2F..",
+        "\\..\\a",
+        "/..;/a",
+        "//x/../a",
+    ] {
+        assert!(leads_out(path), "{path}");
+    }
+    // A long one costs too much, unless it is plain.
+    assert!(leads_out(&"/a%20b".repeat(MAX_BYTES)));
+    assert!(!leads_out(&"/a-b".repeat(MAX_BYTES)));
+    for path in ["/a/../b", "/a/..", "/...", "/a..b", "/.a"] {
+        assert!(!leads_out(path), "{path}");
+    }
+}
+
+#[test]
+fn a_step_that_may_be_nothing_is_a_step_or_none() {
+    for path in ["/a/+/b", "/a/%FF/b", "/a/%20/b", "/a/\u{200b}/b", "/a/;x/b"] {
+        assert!(reads_as(path, &["a", "b"]), "{path}");
+        assert!(reads_as(path, &["a", "", "b"]), "{path}");
+    }
+}
+
+#[test]
+fn a_path_of_lower_case_letters_has_one_reading_and_most_others_few() {
+    for (path, most) in [
+        ("/a/b", 1),
+        ("/A//b", 1),
+        ("/a.js", 2),
+        ("/%41", 2),
+        ("/caf%C3%A9/x", 2),
+        ("/a.%6as", 8),
+        ("/a/index", 2),
+        ("//a/b", 3),
+    ] {
+        let mut count = 0;
+        any_reading(path, |_| {
+            count += 1;
+            false
+        });
+        assert!(count <= most, "{path}: {count}");
+    }
+}
+
+fn wide(letter: char) -> char {
+    let code = u32::from(letter) + 0xfee0;
+    char::from_u32(code).unwrap_or(letter)
+}
+
+proptest! {
+    /// However letters are written, in any mixture, and whatever is put where servers do not look.
+    #[test]
+    fn every_mixture_of_spellings_is_one_path(
+        ways in prop::collection::vec(0_u8..8, 12),
+        tail in "(\\+|%20|\\.|;|%2B|%09|%C2%A0|%E2%80%8B){0,6}/{0,2}",
+    ) {
+        let mut path = String::new();
+        for (letter, way) in "/admin/close".chars().zip(ways) {
+            let written = match way {
+                0 => format!("%{:02x}", u32::from(letter)),
+                1 => format!("%25{:02X}", u32::from(letter)),
+                2 => format!("%u{:04x}", u32::from(letter)),
+                3 => wide(letter).to_string(),
+                4 => utf8_percent_encode(&wide(letter).to_string(), NON_ALPHANUMERIC).to_string(),
+                5 => letter.to_uppercase().to_string(),
+                6 => format!("{letter}%E2%80%8B"),
+                _ => letter.to_string(),
+            };
+            path.push_str(&written);
+        }
+        path.push_str(&tail);
+        prop_assert!(reads_as(&path, &["admin", "close"]), "{}", path);
+    }
+
+    #[test]
+    fn no_path_panics(path in ".{0,60}", bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        let escaped: Vec<String> = bytes.iter().map(|byte| format!("%{byte:02X}")).collect();
+        let escaped = escaped.concat();
+        for path in [path, escaped, String::from_utf8_lossy(&bytes).into_owned()] {
+            let mut count = 0;
+                any_reading(&path, |_| {
+                    count += 1;
+                    false
+                });
+                prop_assert!(count >= 1);
+            prop_assert!(shortest(path.as_bytes()) == path.as_bytes());
+        }
+    }
+}
