@@ -65,7 +65,7 @@ impl Now<'_> {
             Candidate::Failed(silence) => {
                 let passed = self.lately.at.as_micros() - silence.until.as_micros();
                 let more = match own.map(Status::candidate) {
-                    Some(Standing::Answers) => "; it has answered since",
+                    Some(Standing::Answers) => "; the mirror sends it requests as before",
                     _ => "",
                 };
                 Some(Alert::bad(
