@@ -4,11 +4,13 @@
 //! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
 //! escapes first, because HTML escaping does not show them. No script is needed: those in assets make a page live, and give it keys.
 
+mod cells;
 mod chart;
 mod exchange;
 mod group;
 mod load_chart;
 mod overview;
+mod pieces;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
@@ -16,32 +18,32 @@ mod soak;
 mod stress;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use askama::Template;
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditPage};
 use parity_schemas::decisions::DecisionPage;
 use parity_schemas::evidence::{Decision, EvidenceSummary};
-use parity_schemas::field_share::FieldShare;
 use parity_schemas::record::{Mismatch, RecordedMessage};
 use parity_schemas::report::GroupReport;
-use parity_schemas::tally::Counts;
 use parity_schemas::terms::RuleText;
-use parity_schemas::time::Timestamp;
-use parity_schemas::visible::{visible, visible_value};
+use parity_schemas::visible::visible;
 use parity_sink::read::FoundTerms;
 use rust_embed::RustEmbed;
 use uuid::Uuid;
 
 use crate::links::escaped;
 use crate::view;
-use crate::view::words::{
-    elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
+use crate::view::words::{grouped, percent as share, sentence, version};
+use cells::{
+    count, fields_compared, in_flight, latency, lines, moment, most_frequent_share, number,
+    percent, places, second, side, target_count, time,
 };
 use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
+use pieces::pieces;
 pub(crate) use screens::{
     causes, causes_names, groups, health, history, noise, routes, rules, unknown_migration,
 };
@@ -50,16 +52,12 @@ pub use soak::soak;
 pub use stress::stress;
 
 use crate::view::{
-    Cause, CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,
+    Cause, CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, GroupTimes,
     Headline, MismatchView, ReportView, Room, Status, Tone, Weight, Which, not_compared,
 };
 
-/// Longest value in a table cell; the page of the mismatch shows all that was recorded.
-const CELL_CHARS: usize = 160;
 /// Bytes of a recorded body that stand open on its page: some screens. More can be unfolded.
 const MAX_OPEN: usize = 4 << 10;
-/// Places named for each reason why something counts as equal.
-const MAX_PLACES: usize = 20;
 /// What is shown of two values on the page of a mismatch: all of them.
 const ROOM: Room = Room {
     line: usize::MAX,
@@ -153,121 +151,9 @@ impl Examples<'_> {
     }
 }
 
-/// A number in a cell.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn count(number: &u64) -> String {
-    grouped(*number)
-}
-
-/// A size in a cell.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn number(number: &usize) -> String {
-    grouped(*number as u64)
-}
-
 /// How often a cause or a group was found over time.
 fn spark(times: &GroupTimes, entry: &Entry<'_>) -> Sparkline {
     Sparkline::of(&times.bars(&entry.names()), entry.counted())
-}
-
-/// How many targets, in a cell.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn target_count(distinct: &u64) -> String {
-    targets(*distinct)
-}
-
-/// The greatest share of one target, in a cell.
-#[expect(clippy::ref_option, reason = "askama passes fields by reference")]
-fn most_frequent_share(share: &Option<f64>) -> String {
-    most_frequent(*share)
-}
-
-/// Which share of the fields of a route rules leave to compare, in a cell.
-fn fields_compared(counts: &Counts) -> String {
-    FieldShare::of(&counts.fields)
-        .map_or_else(|| "–".to_owned(), |share| format!("{} %", share.percent()))
-}
-
-/// A time that something took.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn time(micros: &u64) -> String {
-    elapsed(*micros)
-}
-
-/// A share in a cell.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn percent(part: &u64, whole: &u64) -> String {
-    rate(*part, *whole).unwrap_or_else(|| "–".to_owned())
-}
-
-/// Median and 99th percentile.
-fn latency(quantiles: &BTreeMap<String, u64>) -> String {
-    let of = |name| quantiles.get(name).map(|us| elapsed(*us));
-    match (of("p50"), of("p99")) {
-        (Some(median), Some(most)) => format!("{median} / {most}"),
-        _ => "–".to_owned(),
-    }
-}
-
-/// A time to the second, which is what a person compares with other clocks; the API has microseconds.
-fn second(time: Timestamp) -> String {
-    let text = time.to_string();
-    let second = text.split('.').next().unwrap_or(&text);
-    format!("{}Z", second.replace('T', " "))
-}
-
-/// The same of a field.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-fn moment(time: &Timestamp) -> String {
-    second(*time)
-}
-
-/// A value of one side in a cell, or a mark that it is absent.
-fn side(value: Option<&Cow<'_, str>>) -> String {
-    value.map_or_else(
-        || "(absent)".to_owned(),
-        |value| visible_value(value, CELL_CHARS),
-    )
-}
-
-/// The places of a reason, behind it.
-fn places(equal: &Equal<'_>) -> String {
-    let places = equal
-        .places
-        .iter()
-        .take(MAX_PLACES)
-        .map(|place| match place.path {
-            "" => place.name(),
-            path => visible(path),
-        });
-    let mut places: Vec<String> = places.collect();
-    if equal.places.len() > MAX_PLACES {
-        places.push("…".to_owned());
-    }
-    places.join(", ")
-}
-
-/// Text of several lines, each made visible, the line breaks kept.
-fn lines(text: &str) -> String {
-    text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// How two bodies are laid out.

@@ -23,6 +23,7 @@ mod rerun;
 mod reruns;
 mod rollout;
 mod site;
+mod stored;
 mod visit;
 
 use std::future::Future;
@@ -111,9 +112,9 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/mismatches/{id}", get(html::mismatch))
         .route("/mismatches/{id}/bodies/{which}", get(downloads::body))
         .route("/mismatches/{id}/rerun", post(rerun::page))
-        .route("/audit", get(html::changes))
-        .route("/decisions", get(html::decisions))
-        .route("/decisions/{id}", get(html::decision))
+        .route("/audit", get(stored::changes))
+        .route("/decisions", get(stored::decisions))
+        .route("/decisions/{id}", get(stored::decision))
         .route("/decisions/{id}/export", get(downloads::decision))
         .route("/assets/{name}", get(html::asset))
         .route("/metrics", get(metrics))

@@ -61,7 +61,8 @@ pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
-    ChartView, GroupTimes, SeenAt, Told, a_day_ago, sentences as history_sentences,
+    ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago, sentences as history_sentences,
+    starts, witness,
 };
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};

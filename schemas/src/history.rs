@@ -52,9 +52,16 @@ pub struct History {
     pub identities: Vec<HistoryIdentity>,
     /// What changed, in order.
     pub marks: Vec<Mark>,
-    /// When a version of the candidate gave no answer, in order; to within a minute where the counts of each minute could be read.
+    /// When a version of the candidate gave no answer, in order: to the second where a mirror that is asked has seen it itself, else to
+    /// within a minute where the counts of each minute could be read.
     #[serde(default)]
     pub outages: Vec<CandidateOutage>,
+    /// When clients got no whole answer, in order, as exactly as `outages`.
+    #[serde(default)]
+    pub client_outages: Vec<ClientOutage>,
+    /// When no process recorded, in order: the latest. `None` if that is not known.
+    #[serde(default)]
+    pub unrecorded: Option<Vec<Unrecorded>>,
     /// Groups that were first seen behind the begin of what counts, in order: the latest of them.
     #[serde(default)]
     pub news: Vec<NewGroup>,
@@ -170,16 +177,50 @@ pub struct CandidateOutage {
     pub from: Timestamp,
     /// The end of the last one.
     pub to: Timestamp,
-    /// How long these steps are: so exactly both times are known.
+    /// How long these steps are: so exactly both times are known. 1 where a mirror has seen the first and the last failure itself.
     pub step_seconds: u64,
     /// Whether it answered again. Otherwise nothing that it answered is recorded behind it.
     pub ended: bool,
-    /// Requests that were sent to it in this time.
+    /// When it answered again, where a mirror has seen that itself.
+    #[serde(default)]
+    pub answered: Option<Timestamp>,
+    /// Requests that were sent to it in this time. Of a step in which it answered most, only those that failed: when the others
+    /// were sent is not known.
     pub sent: u64,
     /// Those of them that it did not answer.
     pub unanswered: u64,
     /// Requests that were not sent to it, because it kept failing.
     pub not_sent: u64,
+}
+
+/// A stretch of time in which clients that were there got no whole answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientOutage {
+    /// The begin of the first step in which one of them did not.
+    pub from: Timestamp,
+    /// The end of the last one.
+    pub to: Timestamp,
+    /// How long these steps are, as in [`CandidateOutage`].
+    pub step_seconds: u64,
+    /// Whether requests behind it got their answers.
+    pub ended: bool,
+    /// How many got none.
+    pub failed: u64,
+    /// Why; outcomes without a count are absent.
+    pub clients: Clients,
+}
+
+/// A stretch of time in which no process recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unrecorded {
+    /// When the last process before was last heard of.
+    pub from: Timestamp,
+    /// When the next one began; `None` if none has.
+    pub to: Option<Timestamp>,
+    /// The process that was there before.
+    pub before: String,
+    /// The one that came next; empty if none has.
+    pub after: String,
 }
 
 /// A group of differences that is new.
@@ -200,7 +241,7 @@ pub struct NewGroup {
 /// Something changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// When the first interval began that it counts in; of shadowing, when it was done.
+    /// When a process began to count under it, or else the first interval that it counts in; of shadowing, when it was done.
     pub time: Timestamp,
     /// What.
     pub kind: MarkKind,
@@ -288,6 +329,10 @@ pub struct Onset {
     /// What was compared behind it, up to the end.
     #[serde(default)]
     pub since: Compared,
+    /// Where it has calm times of half an hour or more, in which as many requests as could show it were compared and all is within what
+    /// is allowed: when it began anew behind the last of them.
+    #[serde(default)]
+    pub latest: Option<Timestamp>,
 }
 
 /// How many requests were compared, and differ.

@@ -25,7 +25,13 @@ pub struct ClientsNow {
     pub clients: Clients,
     /// The last stretch of time in which clients got no whole answer; `None` if that never happened since the process began.
     pub failures: Option<ClientFailures>,
+    /// The stretches before it, the earliest first: the latest of them.
+    #[serde(default)]
+    pub earlier_failures: Vec<ClientFailures>,
 }
+
+/// Stretches of failures that a process keeps in memory, of clients and of the candidate: a night of many, and some kilobytes.
+pub const MAX_STRETCHES: usize = 50;
 
 /// A stretch of time in which clients that were there got no whole answer, with less than ten seconds from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +41,21 @@ pub struct ClientFailures {
     /// When the last one was.
     pub to: Timestamp,
     /// How many they are.
+    pub failed: u64,
+}
+
+/// A stretch of time in which the candidate answered less than half of what a process sent it, as that process noticed it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateFailures {
+    /// Its version; may be empty.
+    pub candidate_version: String,
+    /// When the first failure was noticed, to within a quarter of a second.
+    pub from: Timestamp,
+    /// When the last one was.
+    pub to: Timestamp,
+    /// When it answered again; `None` while it does not.
+    pub answered: Option<Timestamp>,
+    /// Requests that it did not answer.
     pub failed: u64,
 }
 
@@ -55,8 +76,12 @@ impl ClientsNow {
         counted.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Adds one, at this time, to the stretch of failures, or begins another one.
-    pub fn fail(failures: &mut Option<ClientFailures>, failed: u64, now: Timestamp) {
+    /// Adds one, at this time, to the stretch of failures, or begins another one; returns the one that is over by that.
+    pub fn fail(
+        failures: &mut Option<ClientFailures>,
+        failed: u64,
+        now: Timestamp,
+    ) -> Option<ClientFailures> {
         let is_one = |last: &ClientFailures| {
             let passed = now.as_micros().saturating_sub(last.to.as_micros());
             // A clock that is set back joins what it has told before.
@@ -66,14 +91,13 @@ impl ClientsNow {
             Some(last) => {
                 last.to = last.to.max(now);
                 last.failed = last.failed.saturating_add(failed);
+                None
             }
-            None => {
-                *failures = Some(ClientFailures {
-                    from: now,
-                    to: now,
-                    failed,
-                });
-            }
+            None => failures.replace(ClientFailures {
+                from: now,
+                to: now,
+                failed,
+            }),
         }
     }
 }

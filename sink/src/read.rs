@@ -45,13 +45,14 @@ pub use self::audit::{AuditFilter, MAX_CHANGES};
 pub use self::decisions::{
     Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_DECISIONS, MAX_TERMS, TermsFilter,
 };
+pub use self::in_force::RunTimes;
 pub use self::mark::Mark;
 
 pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
-use self::history::HistoryFilter;
+use self::history::{HistoryFilter, Minute, MinutesFilter};
 use self::neighbours::{Beside, Side};
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
@@ -189,6 +190,8 @@ trait RecordReader: Send {
     fn newest_migration(&self) -> Result<Option<String>, StoreError>;
     fn mark(&self) -> Result<Mark, StoreError>;
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
+    fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError>;
+    fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
@@ -296,6 +299,16 @@ impl Reader {
     /// How the counts of a selection came about over time, of all versions and rules.
     pub fn history(&self, filter: &HistoryFilter) -> Result<History, StoreError> {
         self.store.history(filter, Timestamp::now())
+    }
+
+    /// What each minute of some spans had, by version of the candidate, in order; minutes without tallies are absent.
+    pub fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {
+        self.store.minutes(filter)
+    }
+
+    /// When each run of a migration was at work, of all versions and rules.
+    pub fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
+        self.store.run_times(migration)
     }
 
     /// The document of a stored decision, byte for byte as it was stored.

@@ -27,6 +27,7 @@ mod runs;
 mod samples;
 mod sets;
 mod sighting;
+mod stretches;
 mod targets;
 mod terms;
 mod totals;
@@ -343,9 +344,10 @@ impl TallyBook {
     /// What the process counted since it began, up to this moment.
     pub fn totals(&self) -> Totals {
         let (named, last_comparison, last_failed_client) = self.metrics();
-        let clients_now = lock(&self.state)
-            .lately
-            .told(self.config.started, Timestamp::now());
+        let state = lock(&self.state);
+        let clients_now = state.lately.told(self.config.started, Timestamp::now());
+        let candidate_failures = state.stretches.told();
+        drop(state);
         let routes: Vec<RouteEvidence> = named
             .into_iter()
             .map(|(route, totals)| RouteEvidence {
@@ -365,6 +367,7 @@ impl TallyBook {
             last_comparison,
             last_failed_client,
             clients_now,
+            candidate_failures,
         }
     }
 

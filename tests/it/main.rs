@@ -52,6 +52,7 @@ mod group_lists;
 mod grpc;
 mod grpc_web;
 mod history;
+mod incidents;
 mod isolation;
 mod judges;
 mod known;

@@ -11,7 +11,7 @@ use crate::support::service::{Service, nobody};
 use crate::support::{wait_for, wait_or_tell};
 
 /// A service that can be switched off: then it hangs up without a word.
-fn switched(body: &'static str) -> (Service, Arc<AtomicBool>) {
+pub(crate) fn switched(body: &'static str) -> (Service, Arc<AtomicBool>) {
     let on = Arc::new(AtomicBool::new(true));
     let is_on = Arc::clone(&on);
     let service = Service::misbehaving(move |_, stream| {
@@ -27,7 +27,7 @@ fn switched(body: &'static str) -> (Service, Arc<AtomicBool>) {
     (service, on)
 }
 
-fn says(of: &Mirror<'_>, path: &str, told: &[&str]) -> String {
+pub(crate) fn says(of: &Mirror<'_>, path: &str, told: &[&str]) -> String {
     let page = || of.ask(path).text();
     wait_or_tell(
         || {
@@ -174,8 +174,12 @@ fn an_outage_of_the_candidate_that_is_over_is_marked_and_what_is_new_behind_it()
     assert!(outage["unanswered"].as_u64() >= Some(50), "{history}");
     assert_eq!(
         (&outage["ended"], &outage["step_seconds"]),
-        (&true.into(), &60.into())
+        (&true.into(), &1.into())
     );
+    assert!(outage["answered"].is_string(), "{history}");
+    // The record counts by minutes.
+    let recorded = ui.ask("/api/v1/history?since=1h").json();
+    assert_eq!(recorded["outages"][0]["step_seconds"], 60, "{recorded}");
     assert_eq!(history["news"][0]["route"], "GET /x", "{history}");
     assert_eq!(
         history["groups"].as_array().map(Vec::len),

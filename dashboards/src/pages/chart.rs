@@ -10,7 +10,7 @@ use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 use super::group_address;
 use super::shell::{Screen, Shell};
 use crate::view::words::{grouped, percent};
-use crate::view::{ChartView, Told};
+use crate::view::{ChartView, Stretch, Told};
 
 /// The sizes of a drawing, in its own units. It is stretched to the width of the page, with its texts, which nobody could read
 /// if a wide one were shrunk to a narrow screen. So there are two, and the style sheet shows the one that fits.
@@ -130,6 +130,16 @@ impl<'a> Chart<'a> {
         self.shell.scope.to(Screen::Routes.path())
     }
 
+    /// What a gap in it means.
+    pub(super) fn gaps(&self) -> &'static str {
+        let mut gaps = self.view.gaps.iter().map(|gap| gap.told);
+        let first = gaps.next().unwrap_or("nothing is recorded");
+        if gaps.all(|told| told == first) {
+            return first;
+        }
+        "nothing is recorded: no process ran, or nothing was received"
+    }
+
     /// The chart in each size.
     pub(super) fn drawings(&self) -> [Drawing<'_>; 2] {
         SIZES.map(|size| Drawing {
@@ -209,29 +219,36 @@ impl Drawing<'_> {
 
     /// Stretches of which nothing is recorded.
     pub(super) fn gaps(&self) -> impl Iterator<Item = Shape> {
-        self.view.gaps.iter().map(|(place, count)| Shape {
-            x: unit(self.size.left + self.width_of(*place)),
+        self.view.gaps.iter().map(|gap| Shape {
+            x: unit(self.size.left + self.width_of(gap.place)),
             y: unit(TOP),
-            width: unit(self.width_of(*count)),
+            width: unit(self.width_of(gap.count)),
             height: unit(BOTTOM - TOP),
             class: "gap",
-            title: "nothing is recorded".to_owned(),
+            title: gap.told.to_owned(),
         })
     }
 
-    /// Stretches in which the candidate gave no answer: as wide as can be seen.
+    /// Stretches in which the candidate gave no answer, and in which clients got none: as wide as can be seen. What hurts clients lies above
+    /// all else, and is no higher than half, so that neither hides the other.
     pub(super) fn outages(&self) -> impl Iterator<Item = Shape> {
-        self.view.outages.iter().map(|outage| {
+        let shape = |outage: &Stretch, class: &'static str, height: f64| {
             let (from, to) = outage.across;
             Shape {
                 x: unit(self.across(from)),
                 y: unit(TOP),
                 width: unit((self.across(to) - self.across(from)).max(LEAST)),
-                height: unit(BOTTOM - TOP),
-                class: "outage",
+                height: unit(height),
+                class,
                 title: outage.told.clone(),
             }
-        })
+        };
+        let height = BOTTOM - TOP;
+        let candidate = self.view.outages.iter();
+        let candidate = candidate.map(move |outage| shape(outage, "outage", height));
+        let clients = self.view.hurt.iter();
+        let clients = clients.map(move |outage| shape(outage, "hurt", height / 2.0));
+        candidate.chain(clients)
     }
 
     /// One for each bucket in which anything was compared.

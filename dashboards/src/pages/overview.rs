@@ -7,9 +7,10 @@ use parity_schemas::history::History;
 use parity_schemas::time::Timestamp;
 
 use super::chart::Chart;
+use super::pieces::pieces;
 use super::screens::MAX_MEMBERS;
 use super::shell::Shell;
-use super::{Examples, count, moment, number, percent, second, side, spark};
+use super::{Examples, count, in_flight, moment, number, percent, second, side, spark};
 use crate::links::{Elsewhere, Known};
 use parity_schemas::visible::visible;
 

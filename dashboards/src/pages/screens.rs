@@ -3,6 +3,7 @@
 //! Each shows a part of what the whole report shows, from the same models, so that no two screens disagree.
 
 use askama::Template;
+use parity_schemas::audit::Audit;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::history::History;
 use parity_schemas::time::Timestamp;
@@ -12,8 +13,8 @@ use parity_schemas::watermark::InstanceWatermark;
 use super::chart::{Chart, Sparkline};
 use super::shell::{Scope, Screen, Shell};
 use super::{
-    Examples, count, fields_compared, group_address, latency, moment, most_frequent_share, number,
-    percent, second, side, spark, target_count,
+    Examples, count, fields_compared, group_address, in_flight, latency, moment,
+    most_frequent_share, number, percent, second, side, spark, target_count,
 };
 use crate::view::words::grouped;
 use crate::view::{
@@ -174,18 +175,38 @@ struct HealthPage<'a> {
     shell: &'a Shell,
     sink: Option<&'a SinkStatus>,
     watermarks: &'a [InstanceWatermark],
+    starts: &'a [Audit],
 }
 
-/// How the processes do.
+/// How much later than the first run of a process its start may be recorded.
+const START_MICROS: i64 = 10_000_000;
+
+impl HealthPage<'_> {
+    /// When the process of a run began, which may have been long before the run: a run begins anew with other rules or versions. `None`
+    /// where the record does not say it.
+    fn process(&self, run: &InstanceWatermark) -> Option<Timestamp> {
+        let begun = run.started?;
+        let starts = self.starts.iter();
+        let own = starts.filter(|start| {
+            start.instance == run.instance
+                && start.time <= begun.saturating_add_micros(START_MICROS)
+        });
+        own.map(|start| start.time.min(begun)).max()
+    }
+}
+
+/// How the processes do. `starts` are those of processes, as the record has them.
 pub(crate) fn health(
     shell: &Shell,
     sink: Option<&SinkStatus>,
     decided: &Decided,
+    starts: &[Audit],
 ) -> askama::Result<String> {
     HealthPage {
         shell,
         sink,
         watermarks: &decided.report.watermarks,
+        starts,
     }
     .render()
 }

@@ -83,6 +83,9 @@ pub(super) async fn history(
     Asked(asking): Asked<HistoryAsking>,
 ) -> Result<Response, ErrorAnswer> {
     let question = asking.of(&site);
-    let history = read(&site, move |reader| view::history(reader, &question)).await?;
+    let mut history = read(&site, move |reader| view::history(reader, &question)).await?;
+    if let Some(status) = site.process.mirror_status() {
+        view::witness(&mut history, &status);
+    }
     Ok(answer::document(&history))
 }

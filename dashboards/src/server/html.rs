@@ -3,14 +3,15 @@
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use parity_schemas::history::History;
 use parity_schemas::record::Mismatch;
 use parity_schemas::time::Timestamp;
 use parity_sink::{Known, MismatchFilter, Reader, StoreError};
 use uuid::Uuid;
 
-use super::answer::{self, ErrorAnswer, find_mismatch, read};
+use super::answer::{ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
-use super::question::{AuditQuestion, DecisionQuestion, ScreenAsking};
+use super::question::ScreenAsking;
 use super::site::Process;
 use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
@@ -62,7 +63,7 @@ pub(super) async fn screen<T: Send + 'static>(
     })
 }
 
-fn shell(
+pub(super) fn shell(
     site: &Visit,
     here: Option<Screen>,
     scope: Scope,
@@ -107,12 +108,20 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
         Ok((decided, history, lately))
     });
     match page.await {
-        Ok(read) => {
-            let (decided, history, lately) = &read.found;
+        Ok(mut read) => {
+            let (decided, history, lately) = &mut read.found;
+            witness(history, &read.shell);
             let page = pages::overview(&read.shell, decided, history, lately);
             html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// Has outages told as the mirror has seen them that serves the page.
+fn witness(history: &mut History, shell: &Shell) {
+    if let Some(status) = &shell.status {
+        view::witness(history, status);
     }
 }
 
@@ -124,8 +133,9 @@ pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response 
         Ok((decided, history))
     });
     match page.await {
-        Ok(read) => {
-            let (decided, history) = &read.found;
+        Ok(mut read) => {
+            let (decided, history) = &mut read.found;
+            witness(history, &read.shell);
             html(
                 StatusCode::OK,
                 pages::history(&read.shell, decided, history),
@@ -225,10 +235,19 @@ pub(super) async fn health(Visited(site): Visited, asking: Asking) -> Response {
         Process::Sink(status) => Some(status()),
         Process::Mirror(_) | Process::Reader => None,
     };
-    of_report(&site, Screen::Health, asking, |shell, _, decided| {
-        pages::health(shell, sink.as_ref(), decided)
-    })
-    .await
+    let found = screen(&site, Some(Screen::Health), asking, |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let starts = view::starts(reader, question.selection.migration())?;
+        Ok((decided, starts))
+    });
+    match found.await {
+        Ok(read) => {
+            let (decided, starts) = &read.found;
+            let page = pages::health(&read.shell, sink.as_ref(), decided, starts);
+            html(StatusCode::OK, page)
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
 }
 
 /// One mismatch with all that was recorded of it.
@@ -291,82 +310,6 @@ fn of_scope(filter: MismatchFilter, time: Timestamp, question: &Question) -> Mis
         since: asked.since.filter(|since| *since <= time),
         ..filter
     }
-}
-
-/// The list of stored decisions.
-pub(super) async fn decisions(
-    Visited(site): Visited,
-    question: Result<Asked<DecisionQuestion>, ErrorAnswer>,
-) -> Response {
-    let page = async {
-        let Asked(mut question) = question?;
-        let asked = std::mem::take(&mut question.asked);
-        let (filter, limit) = question.of(&site);
-        let migration = filter.migration.clone().unwrap_or_default();
-        let of = migration.clone();
-        let (page, known) = read(&site, move |reader| {
-            let known = reader.known(&of)?;
-            Ok::<_, StoreError>((view::decision_page(reader, &filter, limit)?, known))
-        })
-        .await?;
-        let mut shell = decisions_shell(&site, migration.clone(), known);
-        shell.listed = asked;
-        Ok::<_, ErrorAnswer>(pages::decisions(&shell, &page, &migration))
-    };
-    match page.await {
-        Ok(page) => html(StatusCode::OK, page),
-        Err(failure) => sorry(&failure, &site),
-    }
-}
-
-/// Who changed what.
-pub(super) async fn changes(
-    Visited(site): Visited,
-    question: Result<Asked<AuditQuestion>, ErrorAnswer>,
-) -> Response {
-    let page = async {
-        let Asked(mut question) = question?;
-        let asked = std::mem::take(&mut question.asked);
-        let (filter, limit) = question.of(&site);
-        let migration = filter.migration.clone().unwrap_or_default();
-        let of = migration.clone();
-        let (page, known) = read(&site, move |reader| {
-            let known = reader.known(&of)?;
-            Ok::<_, StoreError>((view::audit_page(reader, &filter, limit)?, known))
-        })
-        .await?;
-        let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
-        let mut shell = shell(&site, Some(Screen::Changes), scope, migration, known);
-        shell.listed = asked;
-        Ok::<_, ErrorAnswer>(pages::changes(&shell, &page))
-    };
-    match page.await {
-        Ok(page) => html(StatusCode::OK, page),
-        Err(failure) => sorry(&failure, &site),
-    }
-}
-
-/// One stored decision with the terms under which it was counted.
-pub(super) async fn decision(Visited(site): Visited, Path(id): Path<String>) -> Response {
-    let page = async {
-        let id = answer::id(&id)?;
-        let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
-        let (decision, terms) = found.ok_or_else(|| answer::no_decision(id))?;
-        let of = decision.migration.clone();
-        let known = read(&site, move |reader| reader.known(&of)).await?;
-        let shell = decisions_shell(&site, decision.migration.clone(), known);
-        Ok::<_, ErrorAnswer>(pages::decision(&shell, &decision, &terms))
-    };
-    match page.await {
-        Ok(page) => html(StatusCode::OK, page),
-        Err(failure) => sorry(&failure, &site),
-    }
-}
-
-/// Decisions are of a migration, whatever the terms of another screen are.
-fn decisions_shell(site: &Visit, migration: String, known: Known) -> Shell {
-    let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
-    shell(site, Some(Screen::Decisions), scope, migration, known)
 }
 
 /// The style sheet, the icon, and the modules of the script.

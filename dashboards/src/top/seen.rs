@@ -237,7 +237,10 @@ impl Seen {
         let down = self.candidates().into_iter();
         alarms.extend(down.filter_map(|(name, candidate)| match candidate {
             Candidate::Down(outage) => Some(down_told(&name, &outage)),
-            Candidate::Failed(_) | Candidate::Answers => None,
+            Candidate::Fails(_)
+            | Candidate::FailedMostly(_)
+            | Candidate::Failed(_)
+            | Candidate::Answers => None,
         }));
         if status.is_some_and(|status| !status.shadowing) {
             let since = self
@@ -305,6 +308,15 @@ impl Seen {
 pub(crate) fn down_told(name: &str, outage: &Outage) -> String {
     let since = outage.since.map(|since| format!(" since {}", span(since)));
     format!("CANDIDATE{name} DOWN{}", since.unwrap_or_default())
+}
+
+/// That a candidate fails and is still asked, and since when.
+pub(crate) fn fails_told(name: &str, outage: &Outage) -> String {
+    let since = outage.since.map(|since| format!(" since {}", span(since)));
+    format!(
+        "candidate{name} fails{}, and is still asked",
+        since.unwrap_or_default()
+    )
 }
 
 /// That the legacy is down, and since when, if its mirror says so.

@@ -65,6 +65,18 @@ impl Completeness<'_> {
             .collect();
         for watermark in rest.iter().take(MAX_NAMED) {
             let name = shown(&watermark.instance);
+            if let (RunState::Replaced, Some(heard)) = (watermark.state, watermark.last_heard) {
+                text.extend([" · ", &name, " was last heard of at ", &moment(heard)]);
+                text.push_str(" and did not say that it ended");
+                let next = watermark.succeeded.map(|next| {
+                    format!(
+                        "; it began anew at {}, and what it received in between is not known",
+                        moment(next)
+                    )
+                });
+                text.push_str(&next.unwrap_or_default());
+                continue;
+            }
             text.extend([" · ", &name, ": ", watermark.state.as_str()]);
             if let Some(rules) = &watermark.rules_hash {
                 text.extend([" ", &shown(rules)]);

@@ -19,17 +19,15 @@ use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
-pub(super) use self::outages::{Step, outages};
-use self::part::{Part, part};
-use super::Status;
+pub(super) use self::outages::{ClientStep, Step, client_outages, outages};
+use self::part::{LEAST_DOWN, Part, part};
 use super::words::grouped;
+use super::{Standing, Status};
 
 /// What is looked at minute by minute: long enough to say since when something is so that began while somebody was paged.
 pub(super) const LATELY_MICROS: i64 = 30 * INTERVAL_MICROS;
 /// Whole minutes that are now, besides the running one.
 const MINUTES: i64 = 2;
-/// Requests in a row on which a candidate fails until it is called down: fewer may be those of one bad client.
-const LEAST_DOWN: u64 = 3;
 /// Versions of the candidate that are told of side by side: more than any rolling deployment has.
 const MAX_VERSIONS: usize = 8;
 
@@ -131,7 +129,7 @@ impl Beginning {
     }
 }
 
-/// That a candidate is down.
+/// Since when a candidate answers nothing, down or still asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
     /// Since when; `None` if nobody has said so yet.
@@ -147,7 +145,11 @@ pub(crate) struct Outage {
 pub(crate) enum Candidate {
     /// Nothing that is known speaks against it.
     Answers,
-    /// It answered none of the last requests. A mirror sends it more, or nobody knows how it is now.
+    /// It answered none of the last requests up to this moment, and is still asked: its mirror says so.
+    Fails(Outage),
+    /// By the record it failed on most in the step that runs, in which it answered some: before or behind that.
+    FailedMostly(Beginning),
+    /// It answered none of the last requests that are recorded. It has answered its mirror since, or nobody knows how it is now.
     Failed(Silence),
     /// It is down.
     Down(Outage),
@@ -217,36 +219,44 @@ impl Beside<'_> {
                 Some(whole) => all.silence_since(recent, whole, version),
                 None => all.silence(recent, version),
             });
+            let mostly = recent.and_then(|recent| all.mostly(recent, version));
             OfVersion {
                 version: (versions.len() > 1).then_some(version),
-                candidate: self.candidate(version, silence),
+                candidate: self.candidate(version, silence, mostly),
             }
         });
         each.filter(|one| one.candidate != Candidate::Answers)
             .collect()
     }
 
-    /// How a version of the candidate stands that was silent so.
-    fn candidate(&self, version: &str, silence: Option<Silence>) -> Candidate {
+    /// How a version of the candidate stands that was silent so, or failed on most in the running minute. What its mirror says of this
+    /// moment is [`Status::candidate`], here as on every page.
+    fn candidate(
+        &self,
+        version: &str,
+        silence: Option<Silence>,
+        mostly: Option<Beginning>,
+    ) -> Candidate {
         let own = self.status.filter(|own| own.candidate_version == version);
-        if let Some(own) = own.filter(|own| !own.candidate_reachable) {
-            return Candidate::Down(Outage {
-                since: began(silence, own.candidate_failing_since),
-                failed: silence.map(|silence| silence.failed),
-                before: silence.and_then(|silence| silence.before),
-            });
+        let outage = |since| Outage {
+            since: began(silence, since),
+            failed: silence.map(|silence| silence.failed),
+            before: silence.and_then(|silence| silence.before),
+        };
+        match own.map(Status::candidate) {
+            Some(Standing::Down(since)) => return Candidate::Down(outage(since)),
+            Some(Standing::Fails(since)) => return Candidate::Fails(outage(Some(since))),
+            Some(Standing::NotAsked | Standing::Answers | Standing::NotAskedNow) | None => {}
         }
+        let is_live = live(self.runs).next().is_some();
         let Some(silence) = silence.filter(|silence| silence.failed >= LEAST_DOWN) else {
-            return Candidate::Answers;
+            let mostly = mostly.filter(|_| own.is_none() && is_live);
+            return mostly.map_or(Candidate::Answers, Candidate::FailedMostly);
         };
         let is_now = silence.until > begin_of_now(self.at);
         let is_lately = silence.until > self.at.saturating_add_micros(-LATELY_MICROS);
-        if own.is_none() && is_now && live(self.runs).next().is_some() {
-            Candidate::Down(Outage {
-                since: Some(silence.since),
-                failed: Some(silence.failed),
-                before: silence.before,
-            })
+        if own.is_none() && is_now && is_live {
+            Candidate::Down(outage(None))
         } else if is_lately {
             Candidate::Failed(silence)
         } else {
@@ -273,6 +283,25 @@ struct Versions<'a> {
 }
 
 impl Versions<'_> {
+    /// The minute that runs, if a version failed on most in it and answered some.
+    fn mostly(&self, history: &History, version: &str) -> Option<Beginning> {
+        let micros = length(history);
+        let mut buckets = history.buckets.iter().rev();
+        let found = buckets.find_map(|bucket| match part(history, bucket, version, self.live) {
+            Part::Its(sent) if sent.is_any() => Some((bucket.from, sent)),
+            _ => None,
+        });
+        let (from, sent) = found?;
+        let to = from.saturating_add_micros(micros);
+        let is_now = micros <= INTERVAL_MICROS && to > self.at;
+        (is_now && sent.fails_mostly() && !sent.is_silent()).then(|| Beginning {
+            from,
+            to: to.min(self.at),
+            sent: sent.compared,
+            failed: sent.unanswered,
+        })
+    }
+
     /// The requests at the end of a history that a version did not answer.
     fn silence(&self, history: &History, version: &str) -> Option<Silence> {
         // What is in a longer bucket may be of its begin.

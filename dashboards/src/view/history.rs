@@ -3,6 +3,7 @@
 //! The counts are the store's ([`parity_sink::read::history`]). What is noise or known is decided from a report, so that a
 //! bucket counts what the report counts. A history is no evidence: no decision is made from it.
 
+mod changed;
 mod chart;
 mod groups;
 mod hour;
@@ -10,7 +11,9 @@ mod marks;
 mod news;
 mod onset;
 mod outages;
+mod recorded;
 mod shared;
+mod witnessed;
 
 use std::collections::HashSet;
 
@@ -22,7 +25,9 @@ use parity_schemas::time::Timestamp;
 use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_EXCUSED};
 use parity_sink::{Reader, Selection, StoreError};
 
-pub(crate) use self::marks::switches;
+pub(crate) use self::marks::{starts, switches};
+pub(crate) use self::witnessed::witness;
+pub(crate) use changed::Stretch;
 pub(crate) use chart::ChartView;
 pub(crate) use groups::{GroupTimes, SeenAt, a_day_ago};
 
@@ -110,7 +115,7 @@ fn read(
         .fingerprints
         .extend(decided.map(news::names).unwrap_or_default());
     let mut history = reader.history(&with_news)?;
-    history.outages = outages::of(reader, filter, &history)?;
+    outages::of(reader, filter, &mut history)?;
     if let Some(decided) = decided {
         news::tell(&mut history, decided);
     }
@@ -143,7 +148,12 @@ fn read(
     } else {
         judge(&mut history, thresholds);
     }
-    marks::of_switches(reader, filter, &mut history)?;
+    let runs = reader.run_times(filter.selection.migration())?;
+    if let Some(window) = history.window {
+        history.unrecorded = recorded::unrecorded(&runs, window, Timestamp::now());
+    }
+    marks::refine(&mut history, &runs);
+    marks::of_switches(reader, filter, &runs, &mut history)?;
     Ok(history)
 }
 

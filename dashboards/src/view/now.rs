@@ -49,9 +49,10 @@ impl Lately {
             without_latency: true,
             ..HistoryFilter::default()
         };
+        let runs = reader.run_times(migration)?;
         Ok(Self {
             recent: reader.history(&filter)?,
-            switches: switches(reader, migration, None, MAX_SWITCHES)?,
+            switches: switches(reader, migration, None, (MAX_SWITCHES, &runs))?,
             at,
         })
     }

@@ -1,7 +1,7 @@
 //! The status of a mirror, and of a sink.
 
 use parity_schemas::clients::Clients;
-use parity_schemas::lately::ClientsNow;
+use parity_schemas::lately::{CandidateFailures, ClientsNow};
 use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
@@ -22,6 +22,9 @@ pub struct Status {
     pub candidate_version: String,
     /// Hash of the rules in force.
     pub rules_hash: String,
+    /// When the process began; `None` of a mirror of an earlier program.
+    #[serde(default)]
+    pub started: Option<Timestamp>,
     /// Clients since the process began, by outcome; outcomes without a count are absent.
     pub clients: Clients,
     /// When a client last got no whole answer although it had not gone away; `None` if that never happened.
@@ -50,6 +53,10 @@ pub struct Status {
     /// When the first failure of the candidate since its last answer was noticed; `None` if it answered the last request.
     #[serde(default)]
     pub candidate_failing_since: Option<Timestamp>,
+    /// The latest stretches of time in which the candidate gave this process no answer, the earliest first. They are in memory alone,
+    /// so none is older than the process.
+    #[serde(default)]
+    pub candidate_failures: Vec<CandidateFailures>,
     /// Shadow requests under way.
     pub shadows_in_flight: usize,
     /// Bytes held by shadows and queued exchanges.

@@ -9,6 +9,7 @@
 //! the counts before its group, but never a group without its counts.
 
 mod answered;
+mod asking;
 mod counted_for;
 mod decisions;
 mod forms;
@@ -52,7 +53,8 @@ use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
-use super::history::HistoryFilter;
+use super::history::{HistoryFilter, Minute, MinutesFilter};
+use super::in_force::RunTimes;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
@@ -279,6 +281,14 @@ impl RecordReader for ClickHouseReader {
 
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
         self.of_one_replica(|| self.read_history(filter, now))
+    }
+
+    fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {
+        self.of_one_replica(|| self.read_minutes(filter))
+    }
+
+    fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
+        self.of_one_replica(|| self.list_runs(migration))
     }
 
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {

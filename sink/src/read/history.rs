@@ -10,7 +10,10 @@
 pub(super) mod cell;
 pub(super) mod grid;
 mod marks;
+pub(super) mod minutes;
+pub(super) mod row;
 pub(super) mod sums;
+pub(super) mod whole;
 
 use parity_schemas::evidence::Window;
 use parity_schemas::history::History;
@@ -19,6 +22,7 @@ use parity_schemas::time::Timestamp;
 
 use self::grid::Asked;
 pub(super) use self::marks::Termed;
+pub use self::minutes::{Minute, MinutesFilter};
 use super::Selection;
 
 /// Groups of one query: those of a long page.

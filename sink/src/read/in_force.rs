@@ -12,12 +12,17 @@ use parity_schemas::watermark::SILENT_AFTER_MICROS;
 use super::Selection;
 use super::others::Starts;
 
-/// What is needed of a run to tell.
-pub(super) struct RunTimes {
-    pub(super) identity: Identity,
-    pub(super) instance: String,
-    pub(super) started: Timestamp,
-    pub(super) written: Timestamp,
+/// When a run was at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunTimes {
+    /// What it counted for.
+    pub identity: Identity,
+    /// Which process.
+    pub instance: String,
+    /// When it began: with the process, or a reload.
+    pub started: Timestamp,
+    /// When it last wrote its watermark, which it does each second, and when it ends.
+    pub written: Timestamp,
 }
 
 /// What was last in force within the selection. `runs` are all of the migration. `counted` is what the newest matching

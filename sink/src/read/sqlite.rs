@@ -40,7 +40,8 @@ use super::carry::{Read, ReadEarlier, carry_over};
 use super::counting::{Counting, count_up};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
-use super::history::HistoryFilter;
+use super::history::{HistoryFilter, Minute, MinutesFilter};
+use super::in_force::RunTimes;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
@@ -150,6 +151,14 @@ impl RecordReader for SqliteReader {
 
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
         self.read_history(filter, now)
+    }
+
+    fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {
+        self.read_minutes(filter)
+    }
+
+    fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
+        self.list_runs(migration)
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

@@ -10,10 +10,11 @@ use std::sync::{Arc, PoisonError};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
 
 use super::attributes::MAX_GROUPS_HELD as MAX_ATTRIBUTED_HELD;
 use super::counters::{
-    CLIENTS, DURATIONS, MATCHED, OUTCOMES, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
+    CLIENTS, DURATIONS, MATCHED, OUTCOMES, REASONS, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
@@ -21,6 +22,7 @@ use super::interval::{Interval, Room};
 use super::lately::Lately;
 use super::runs::Runs;
 use super::sets::MAX_SETS_HELD;
+use super::stretches::{Look, Stretches};
 use super::terms::OfferedTerms;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
@@ -53,6 +55,9 @@ pub(super) struct State {
     /// The time of the last failed client.
     pub(super) last_failed_client: Option<Timestamp>,
     pub(super) lately: Lately,
+    pub(super) stretches: Stretches,
+    /// What was counted of the candidate in this look.
+    looked: Look,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -131,6 +136,13 @@ impl TallyBook {
             !over
         });
         state.sources = sources;
+        let looked = std::mem::take(&mut state.looked);
+        if looked.is_any() {
+            let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+            state
+                .stretches
+                .look(looked, routes.candidate_version(), now);
+        }
 
         if !over {
             state.open = Some(interval);
@@ -171,6 +183,8 @@ impl TallyBook {
             baseline.gather_rechecks(state, interval);
         }
         for (route, mismatches) in source.shard.take_mismatches() {
+            let answered = mismatches.classes.total();
+            state.looked.answered = state.looked.answered.saturating_add(answered);
             let totals = state.totals_of(route);
             totals.classes.add(&mismatches.classes);
             for (total, count) in totals.kinds.iter_mut().zip(mismatches.kinds) {
@@ -276,6 +290,9 @@ impl Baseline {
             }
             if slot == MATCHED {
                 state.last_comparison = Some(now);
+                state.looked.answered = state.looked.answered.saturating_add(new);
+            } else if let Some(reason) = reason(slot) {
+                state.looked.add(reason, new);
             } else if let Some(outcome) = client(slot) {
                 state.lately.add(outcome, new, now);
                 if outcome.is_failure() {
@@ -324,6 +341,12 @@ impl Baseline {
         interval.change(route).add_outcome(slot, new);
         new
     }
+}
+
+/// The reason that a slot counts.
+fn reason(slot: usize) -> Option<Reason> {
+    let place = slot.checked_sub(REASONS)?;
+    Reason::ALL.get(place).copied()
 }
 
 /// The outcome of clients that a slot counts.

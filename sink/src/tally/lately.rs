@@ -6,8 +6,10 @@
 use std::collections::VecDeque;
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::lately::{ClientFailures, ClientsNow, NOW_MICROS};
+use parity_schemas::lately::{ClientFailures, ClientsNow, MAX_STRETCHES, NOW_MICROS};
 use parity_schemas::time::Timestamp;
+
+use super::stretches::keep;
 
 const SECOND_MICROS: i64 = 1_000_000;
 
@@ -22,6 +24,8 @@ struct Second {
 pub(super) struct Lately {
     seconds: VecDeque<Second>,
     failures: Option<ClientFailures>,
+    /// The stretches of failures before, the earliest first.
+    earlier: VecDeque<ClientFailures>,
 }
 
 /// The second in which "now" begins, and the running one.
@@ -33,8 +37,10 @@ fn range(now: Timestamp) -> (i64, i64) {
 impl Lately {
     /// Counts requests that ended so.
     pub(super) fn add(&mut self, outcome: ClientOutcome, count: u64, now: Timestamp) {
-        if outcome.is_failure() {
-            ClientsNow::fail(&mut self.failures, count, now);
+        if outcome.is_failure()
+            && let Some(over) = ClientsNow::fail(&mut self.failures, count, now)
+        {
+            keep(&mut self.earlier, over, MAX_STRETCHES);
         }
         let (first, last) = range(now);
         // What is later than now is of a clock that was set back.
@@ -64,6 +70,7 @@ impl Lately {
             from: Timestamp::from_micros(first * SECOND_MICROS).max(began.min(now)),
             to: now,
             failures: self.failures,
+            earlier_failures: self.earlier.iter().copied().collect(),
             ..ClientsNow::default()
         };
         let of_now = self.seconds.iter();
@@ -124,8 +131,9 @@ mod tests {
         let told = lately.told(at(0), at(260));
         assert_eq!((told.failed(), told.failures), (0, Some(stretch)));
         lately.add(LegacyUnreachable, 1, at(300));
-        let next = lately.told(at(0), at(300)).failures.map(|next| next.from);
-        assert_eq!(next, Some(at(300)));
+        let told = lately.told(at(0), at(300));
+        assert_eq!(told.failures.map(|next| next.from), Some(at(300)));
+        assert_eq!(told.earlier_failures, [stretch]);
     }
 
     #[test]

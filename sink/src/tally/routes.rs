@@ -131,6 +131,12 @@ impl Routes {
         }
     }
 
+    /// The version of the candidate that the current generation counts for.
+    pub(super) fn candidate_version(&self) -> &str {
+        let current = self.generations.last();
+        current.map_or("", |current| &current.identity.candidate_version)
+    }
+
     /// All generations, oldest first.
     pub(super) fn generations(&self) -> impl Iterator<Item = &TallyGeneration> {
         self.generations.iter()

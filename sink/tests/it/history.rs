@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::evidence::Window;
 use parity_schemas::history::{History, MarkKind};
 use parity_schemas::id::new_id;
 use parity_schemas::record::{MismatchClass, Record};
@@ -10,7 +11,7 @@ use parity_schemas::tally::{SetTally, Tally, set_id};
 use parity_schemas::terms::{Coverage, Terms};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_ROUTES};
+use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_ROUTES, MinutesFilter};
 use parity_sink::{Reader, Selection, StoreConfig, StoreError};
 
 use crate::servers::ClickHouse;
@@ -141,6 +142,7 @@ fn excused(with_never_asked: bool) -> Vec<ExcusedSet> {
 
 /// What any store must say of [`traffic`].
 fn check(store: &StoreConfig) {
+    check_minutes(store);
     let filter = HistoryFilter {
         fingerprints: vec!["f00d".to_owned(), "none".to_owned(), "f00d".to_owned()],
         ..since(110)
@@ -229,6 +231,49 @@ fn check(store: &StoreConfig) {
     assert_eq!((never.count, never.first_seen), (0, None));
     assert_eq!(never.count_by_bucket, vec![0; history.places()]);
     check_selected(store, &history);
+}
+
+/// Minutes of a few spans, by version, and when runs were at work.
+fn check_minutes(store: &StoreConfig) {
+    let reader = Reader::open(store).expect("it opens");
+    let spans = [(64, 58), (21, 20)].map(|(from, to)| Window {
+        from: minutes_ago(from),
+        to: minutes_ago(to),
+    });
+    let filter = MinutesFilter {
+        of: HistoryFilter::default(),
+        spans: spans.to_vec(),
+    };
+    let minutes = reader.minutes(&filter).expect("they are read");
+    let told: Vec<_> = minutes
+        .iter()
+        .map(|minute| {
+            let ago = (minutes_ago(0).as_micros() - minute.from.as_micros()) / MINUTE;
+            (ago, minute.candidate_version.as_str() == "rust-2")
+        })
+        .collect();
+    let expected = [64, 63, 62, 61, 60, 59, 21].map(|ago| (ago, ago < 60));
+    assert_eq!(told, expected);
+    for minute in &minutes {
+        // Of two routes.
+        assert_eq!(
+            (minute.compared, minute.unanswered, minute.breaker_open),
+            (206, 6, 0)
+        );
+        assert_eq!(minute.clients[&ClientOutcome::LegacyTimeout], 4);
+    }
+    let of_one = MinutesFilter {
+        of: HistoryFilter {
+            route: Some("GET /a".to_owned()),
+            ..HistoryFilter::default()
+        },
+        ..filter
+    };
+    let of_one = reader.minutes(&of_one).expect("they are read");
+    assert_eq!((of_one.len(), of_one[0].compared), (7, 103));
+    let nothing = reader.minutes(&MinutesFilter::default());
+    assert_eq!(nothing.expect("nothing is read"), []);
+    assert!(reader.run_times("none").expect("none").is_empty());
 }
 
 fn check_selected(store: &StoreConfig, history: &History) {

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::super::seen::{Connection, Process, Seen, clock, down_told, legacy_down};
+use super::super::seen::{Connection, Process, Seen, clock, down_told, fails_told, legacy_down};
 use super::{BAD, BOLD, DIM, GOOD, MAX_SENTENCES, OPEN, parted, plain, style, text};
 use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown};
 use crate::view::{Candidate, ReportView, Standing, Status, none_lives};
@@ -106,10 +106,8 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
             Standing::NotAsked => text(DIM, "candidate not asked yet"),
             Standing::Answers => text(GOOD, "candidate answers"),
             Standing::NotAskedNow => text(DIM, "candidate is asked nothing now"),
-            Standing::Fails(since) => text(
-                OPEN,
-                format!("candidate fails since {}, and is still asked", clock(since)),
-            ),
+            // Told by `candidates`, which has nothing only before the port has answered.
+            Standing::Fails(_) => text(OPEN, "candidate fails"),
             Standing::Down(_) => text(BAD, "CANDIDATE DOWN"),
         });
     }
@@ -175,6 +173,16 @@ fn candidates(seen: &Seen) -> Vec<Span<'static>> {
     each.filter_map(|(name, candidate)| match candidate {
         Candidate::Answers => None,
         Candidate::Down(outage) => Some(text(BAD, down_told(&name, &outage))),
+        Candidate::Fails(outage) => Some(text(OPEN, fails_told(&name, &outage))),
+        Candidate::FailedMostly(mostly) => Some(text(
+            OPEN,
+            format!(
+                "candidate{name} failed on {} of {} requests since {}",
+                grouped(mostly.failed),
+                grouped(mostly.sent),
+                clock(mostly.from)
+            ),
+        )),
         Candidate::Failed(silence) => Some(text(
             OPEN,
             format!(

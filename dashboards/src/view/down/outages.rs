@@ -1,15 +1,28 @@
-//! Stretches of time in which a version of the candidate gave no answer, also those that are over.
+//! Stretches of time in which a version of the candidate gave no answer, or clients got none, also those that are over.
 //!
-//! A step in which it answered nothing, or less than half, or was left alone because it kept failing, is of an outage. The steps beside that in which it failed
-//! on a part belong to it: there it began, or ended. One that only fails now and then has no outage, but differences.
+//! A step in which the candidate answered nothing, or less than half, or was left alone because it kept failing, is of an outage. So are a few
+//! steps of failures between steps without any: an outage of seconds. The steps beside that in which it failed on a part belong
+//! to it: there it began, or ended, and which of its answers there were before or behind it is not known. A step in which it answered
+//! most parts two outages. One that only fails now and then has no outage, but differences.
+//!
+//! Of clients each failure counts: whoever got no answer was hurt.
 
 use std::collections::BTreeSet;
 
-use parity_schemas::history::{CandidateOutage, History, HistoryBucket};
+use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::history::{CandidateOutage, ClientOutage, History, HistoryBucket};
+use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
+use parity_sink::read::history::Minute;
 
-use super::part::{Part, Sent, part};
-use super::{LATELY_MICROS, LEAST_DOWN, length};
+use super::part::{LEAST_DOWN, Part, Sent, part};
+use super::{LATELY_MICROS, length};
+
+/// The longest row of steps with failures that is an outage although it answered most in each: that of one of seconds at the end of a
+/// step, which is noticed up to a deadline later.
+const MAX_BURST: usize = 3;
+/// The least part of what was sent in them that it did not answer.
+const LEAST_OF_BURST: u64 = 20;
 
 /// What one step of a history had of a version: the step may be of another history than the one beside it, with another length.
 #[derive(Clone, Copy, Debug)]
@@ -36,69 +49,134 @@ impl Step {
         }
     }
 
+    /// That of a minute of its version.
+    pub(in crate::view) fn of_minute(minute: &Minute) -> Self {
+        Self {
+            from: minute.from,
+            micros: INTERVAL_MICROS,
+            sent: Sent {
+                compared: minute.compared,
+                unanswered: minute.unanswered,
+                breaker_open: minute.breaker_open,
+            },
+        }
+    }
+
+    /// When it begins.
+    pub(in crate::view) const fn from(&self) -> Timestamp {
+        self.from
+    }
+
     fn end(&self) -> Timestamp {
         self.from.saturating_add_micros(self.micros)
     }
 
-    /// Whether it answered nothing, or was left alone, or failed on most: an outage of seconds fills no step.
+    /// Whether it answered nothing, or was left alone, or failed on most.
     fn is_out(&self) -> bool {
-        let Sent {
-            compared,
-            unanswered,
-            breaker_open,
-        } = self.sent;
-        let fails_mostly = unanswered >= LEAST_DOWN && unanswered >= compared.div_ceil(2);
-        self.sent.is_any() && (self.sent.is_silent() || breaker_open > 0 || fails_mostly)
+        self.sent.is_any()
+            && (self.sent.is_silent() || self.sent.breaker_open > 0 || self.sent.fails_mostly())
     }
 
     fn is_failing(&self) -> bool {
         self.sent.unanswered > 0
     }
+
+    /// What of it was sent in the outage, if it is the first or the last step of that.
+    fn sent_at_end(&self) -> u64 {
+        if self.sent.is_silent() {
+            self.sent.compared
+        } else {
+            self.sent.unanswered
+        }
+    }
 }
 
-/// The outages of a version, by its steps in order.
-pub(in crate::view) fn outages(version: &str, steps: &[Step]) -> Vec<CandidateOutage> {
-    let steps: Vec<&Step> = steps.iter().filter(|step| step.sent.is_any()).collect();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(place) = (at..steps.len()).find(|at| is_out(&steps, *at)) {
-        let joined = |one: usize, next: usize| match (steps.get(one), steps.get(next)) {
+/// Steps of one version with what of them is of an outage.
+struct Steps<'a> {
+    steps: Vec<&'a Step>,
+    is_out: Vec<bool>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(steps: &'a [Step]) -> Self {
+        let steps: Vec<&Step> = steps.iter().filter(|step| step.sent.is_any()).collect();
+        let is_out = steps.iter().map(|step| step.is_out()).collect();
+        let mut all = Self { steps, is_out };
+        all.find_bursts();
+        all
+    }
+
+    fn is_out(&self, at: usize) -> bool {
+        self.is_out.get(at).copied().unwrap_or(false)
+    }
+
+    fn is_failing(&self, at: usize) -> bool {
+        self.steps.get(at).is_some_and(|step| step.is_failing())
+    }
+
+    /// Whether nothing was answered between a step and the next.
+    fn joined(&self, one: usize) -> bool {
+        match (self.steps.get(one), self.steps.get(one + 1)) {
             (Some(one), Some(next)) => {
                 next.from.as_micros() - one.end().as_micros() <= LATELY_MICROS
             }
             _ => false,
-        };
-        let is_failing = |at: usize| steps.get(at).is_some_and(|step| step.is_failing());
+        }
+    }
+
+    /// Rows of failures between steps without any. One that is not over may be the begin of failures now and then.
+    fn find_bursts(&mut self) {
+        let mut at = 0;
+        while at < self.steps.len() {
+            if !self.is_failing(at) {
+                at += 1;
+                continue;
+            }
+            let mut to = at + 1;
+            while self.is_failing(to) && self.joined(to - 1) {
+                to += 1;
+            }
+            let of = self.steps.get(at..to).unwrap_or_default().iter();
+            let is_short =
+                to - at <= MAX_BURST && of.clone().all(|one| one.micros <= INTERVAL_MICROS);
+            let sum = |count: fn(&Sent) -> u64| {
+                let counts = of.clone().map(|step| count(&step.sent));
+                counts.fold(0, u64::saturating_add)
+            };
+            let (sent, failed) = (sum(|sent| sent.compared), sum(|sent| sent.unanswered));
+            let is_burst = failed >= LEAST_DOWN && failed.saturating_mul(LEAST_OF_BURST) >= sent;
+            let is_over = to < self.steps.len();
+            let row = self.is_out.get_mut(at..to).unwrap_or_default();
+            // Beside a step that is out, these are its begin or end.
+            if is_short && is_burst && is_over && !row.contains(&true) {
+                row.fill(true);
+            }
+            at = to;
+        }
+    }
+}
+
+/// The outages of a version, by its steps in order.
+pub(in crate::view) fn outages(version: &str, steps: &[Step]) -> Vec<CandidateOutage> {
+    let steps = Steps::of(steps);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(place) = (at..steps.steps.len()).find(|at| steps.is_out(*at)) {
         let mut first = place;
-        if place > at && is_failing(place - 1) && joined(place - 1, place) {
+        if place > at && steps.is_failing(place - 1) && steps.joined(place - 1) {
             first = place - 1;
         }
         let mut last = place;
-        // One step in which it answered a part does not part an outage.
-        loop {
-            if is_out(&steps, last + 1) && joined(last, last + 1) {
-                last += 1;
-            } else if is_failing(last + 1)
-                && joined(last, last + 1)
-                && is_out(&steps, last + 2)
-                && joined(last + 1, last + 2)
-            {
-                last += 2;
-            } else {
-                break;
-            }
+        while steps.is_out(last + 1) && steps.joined(last) {
+            last += 1;
         }
-        if is_failing(last + 1) && joined(last, last + 1) {
+        if steps.is_failing(last + 1) && steps.joined(last) {
             last += 1;
         }
         at = last + 1;
-        found.extend(outage(version, &steps, first..at));
+        found.extend(outage(version, &steps.steps, first..at));
     }
     found
-}
-
-fn is_out(steps: &[&Step], at: usize) -> bool {
-    steps.get(at).is_some_and(|step| step.is_out())
 }
 
 /// That of a range of steps; `None` if it failed on so few requests that they may be those of one bad client.
@@ -114,6 +192,13 @@ fn outage(
         let counts = of.iter().map(|step| count(&step.sent));
         counts.fold(0, u64::saturating_add)
     };
+    let inner = of.get(1..of.len() - 1).unwrap_or_default().iter();
+    let sent = inner.fold(0, |sum: u64, step| sum.saturating_add(step.sent.compared));
+    let at_ends = if of.len() > 1 {
+        first.sent_at_end().saturating_add(last.sent_at_end())
+    } else {
+        first.sent_at_end()
+    };
     let outage = CandidateOutage {
         candidate_version: version.to_owned(),
         from: first.from,
@@ -121,88 +206,88 @@ fn outage(
         step_seconds: u64::try_from(first.micros.max(last.micros) / 1_000_000).unwrap_or(0),
         // What is behind it is no outage, and in its last step it may have answered, too.
         ended: steps.get(behind).is_some() || !last.sent.is_silent(),
-        sent: sum(|sent| sent.compared),
+        answered: None,
+        sent: sent.saturating_add(at_ends),
         unanswered: sum(|sent| sent.unanswered),
         not_sent: sum(|sent| sent.breaker_open),
     };
     (outage.unanswered >= LEAST_DOWN || outage.not_sent > 0).then_some(outage)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What clients got in one step.
+#[derive(Clone, Debug)]
+pub(in crate::view) struct ClientStep {
+    from: Timestamp,
+    micros: i64,
+    clients: Clients,
+}
 
-    /// Of so many minutes behind the begin: compared, not answered, not sent.
-    fn told(steps: &[(i64, u64, u64, u64)]) -> Vec<(i64, i64, bool, u64, u64, u64)> {
-        let steps = steps
+impl ClientStep {
+    /// Of so long a time from then on.
+    pub(in crate::view) const fn of(from: Timestamp, micros: i64, clients: Clients) -> Self {
+        Self {
+            from,
+            micros,
+            clients,
+        }
+    }
+
+    /// Takes in what others got in the same time.
+    pub(in crate::view) fn add(&mut self, clients: &Clients) {
+        for (outcome, count) in clients {
+            let sum = self.clients.entry(*outcome).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
+
+    /// When it begins.
+    pub(in crate::view) const fn from(&self) -> Timestamp {
+        self.from
+    }
+
+    fn failures(&self) -> impl Iterator<Item = (ClientOutcome, u64)> {
+        let all = self
+            .clients
             .iter()
-            .map(|(minute, compared, unanswered, breaker_open)| Step {
-                from: Timestamp::from_micros(minute * 60_000_000),
-                micros: 60_000_000,
-                sent: Sent {
-                    compared: *compared,
-                    unanswered: *unanswered,
-                    breaker_open: *breaker_open,
-                },
-            });
-        let steps: Vec<Step> = steps.collect();
-        let found = outages("2", &steps).into_iter();
-        let minute = |time: Timestamp| time.as_micros() / 60_000_000;
-        found
-            .map(|one| {
-                assert_eq!(
-                    (one.candidate_version.as_str(), one.step_seconds),
-                    ("2", 60)
-                );
-                (
-                    minute(one.from),
-                    minute(one.to),
-                    one.ended,
-                    one.sent,
-                    one.unanswered,
-                    one.not_sent,
-                )
-            })
-            .collect()
-    }
-
-    #[test]
-    fn an_outage_has_the_minutes_in_which_it_began_and_ended() {
-        let day = [
-            (0, 60, 0, 0),
-            (1, 60, 20, 0),
-            (2, 50, 50, 10),
-            (3, 0, 0, 60),
-            (4, 60, 5, 0),
-            (5, 60, 0, 0),
-        ];
-        assert_eq!(told(&day), [(1, 5, true, 170, 75, 70)]);
-        // One of seconds, within a minute.
-        let seconds = [(0, 60, 0, 0), (1, 74, 70, 0), (2, 60, 0, 0)];
-        assert_eq!(told(&seconds), [(1, 2, true, 74, 70, 0)]);
-        // Up to the end, nothing says that it is over.
-        assert_eq!(told(&day[..4]), [(1, 4, false, 110, 70, 70)]);
-        assert!(told(&day[..2]).is_empty());
-    }
-
-    #[test]
-    fn what_fails_now_and_then_is_no_outage_and_two_are_two() {
-        let flaky: Vec<_> = (0..60).map(|minute| (minute, 60, 2, 0)).collect();
-        assert!(told(&flaky).is_empty());
-        assert!(told(&[(0, 2, 2, 0), (1, 60, 0, 0)]).is_empty());
-        let two = [
-            (0, 9, 9, 0),
-            (1, 9, 0, 0),
-            (2, 9, 9, 0),
-            (3, 9, 1, 0),
-            (4, 9, 9, 0),
-            (5, 9, 0, 0),
-        ];
-        assert_eq!(told(&two), [(0, 1, true, 9, 9, 0), (2, 5, true, 27, 19, 0)]);
-        // Hours without a request are in none.
-        assert_eq!(
-            told(&[(0, 9, 9, 0), (300, 9, 9, 0)]),
-            [(0, 1, true, 9, 9, 0), (300, 301, false, 9, 9, 0)]
-        );
+            .map(|(outcome, count)| (*outcome, *count));
+        all.filter(|(outcome, count)| outcome.is_failure() && *count > 0)
     }
 }
+
+/// When clients got no whole answer, by steps in order of which each stands for all versions.
+pub(in crate::view) fn client_outages(steps: &[ClientStep]) -> Vec<ClientOutage> {
+    let mut found: Vec<ClientOutage> = Vec::new();
+    let mut open: Option<ClientOutage> = None;
+    for step in steps.iter().filter(|step| !step.clients.is_empty()) {
+        let end = step.from.saturating_add_micros(step.micros);
+        if step.failures().next().is_none() {
+            found.extend(open.take().map(|over| ClientOutage {
+                ended: true,
+                ..over
+            }));
+            continue;
+        }
+        let is_near =
+            |open: &ClientOutage| step.from.as_micros() - open.to.as_micros() <= LATELY_MICROS;
+        if open.as_ref().is_some_and(|open| !is_near(open)) {
+            found.extend(open.take());
+        }
+        let outage = open.get_or_insert_with(|| ClientOutage {
+            from: step.from,
+            ..ClientOutage::default()
+        });
+        outage.to = end;
+        let seconds = u64::try_from(step.micros / 1_000_000).unwrap_or(0);
+        outage.step_seconds = outage.step_seconds.max(seconds);
+        for (outcome, count) in step.failures() {
+            outage.failed = outage.failed.saturating_add(count);
+            let sum = outage.clients.entry(outcome).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+    found.extend(open);
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use parity_schemas::history::{CandidateBucket, History, HistoryBucket};
 
+/// Requests in a row on which a candidate fails until it is called down: fewer may be those of one bad client.
+pub(super) const LEAST_DOWN: u64 = 3;
+
 /// What was sent to a version in a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
@@ -16,6 +19,11 @@ impl Sent {
     /// Whether something was sent to it, or was not because it keeps failing.
     pub(super) const fn is_any(self) -> bool {
         self.compared > 0 || self.breaker_open > 0
+    }
+
+    /// Whether it failed on most, and on so many that they are not those of one bad client.
+    pub(super) const fn fails_mostly(self) -> bool {
+        self.unanswered >= LEAST_DOWN && self.unanswered >= self.compared.div_ceil(2)
     }
 
     /// Whether it answered none of it.

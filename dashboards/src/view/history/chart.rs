@@ -1,10 +1,9 @@
 //! What a chart of a history shows, before anything draws it: bars by place, a scale, times, and what changed.
 
-use parity_schemas::history::{
-    CandidateOutage, Compared, History, HistoryBucket, Mark, MarkKind, OnsetState, RouteHistory,
-};
+use parity_schemas::history::{Compared, History, HistoryBucket, OnsetState, RouteHistory};
 use parity_schemas::time::Timestamp;
 
+use super::changed::{Change, Stretch, changes, hurt, stretches};
 use super::hour::{Hour, length};
 use crate::view::words::{grouped, percent, plural, shown, version};
 
@@ -12,8 +11,6 @@ use crate::view::words::{grouped, percent, plural, shown, version};
 const TICKS: usize = 6;
 /// Scale of a chart in which nothing differs: with less, dust would look like a fire.
 const LEAST_SCALE: f64 = 0.001;
-/// Digits of a hash of rules that tell it apart for a person.
-const HASH_DIGITS: usize = 8;
 
 /// The rate of differing requests over time.
 pub(crate) struct ChartView<'a> {
@@ -26,14 +23,16 @@ pub(crate) struct ChartView<'a> {
     pub(crate) places: usize,
     /// The buckets that are there.
     pub(crate) bars: Vec<Bar<'a>>,
-    /// Stretches without tallies: first place, and how many.
-    pub(crate) gaps: Vec<(usize, usize)>,
+    /// Stretches without tallies.
+    pub(crate) gaps: Vec<Gap>,
     /// Times along the axis: where, as a share of the width, and how they are told.
     pub(crate) ticks: Vec<(f64, String)>,
     /// What changed, numbered from 1.
     pub(crate) changes: Vec<Change>,
     /// When the candidate gave no answer.
     pub(crate) outages: Vec<Stretch>,
+    /// When clients got none.
+    pub(crate) hurt: Vec<Stretch>,
     hour: Hour,
     /// Whether only one group of differences is shown.
     is_of_group: bool,
@@ -63,29 +62,15 @@ enum Versions {
     Mixed(Vec<String>),
 }
 
-/// A stretch of time that is told by its colour, too.
-pub(crate) struct Stretch {
-    /// Where it begins and ends, as shares of the width.
-    pub(crate) across: (f64, f64),
-    /// In words. It is visible.
-    pub(crate) told: String,
-}
-
-/// The name of a group, and its route.
-type Named = (String, String);
-
-/// What changed at one time.
-pub(crate) struct Change {
-    /// Where, as a share of the width.
-    pub(crate) at: f64,
-    /// By which the mark in the chart and the line of the list find each other.
-    pub(crate) number: usize,
-    /// When.
-    pub(crate) time: String,
-    /// In words. It is visible.
-    pub(crate) told: String,
-    /// The group that it is about.
-    pub(crate) group: Option<Named>,
+/// Steps in which nothing is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// The first of them.
+    pub(crate) place: usize,
+    /// How many they are.
+    pub(crate) count: usize,
+    /// Why, as far as that is known.
+    pub(crate) told: &'static str,
 }
 
 impl<'a> ChartView<'a> {
@@ -134,11 +119,12 @@ impl<'a> ChartView<'a> {
             scale: nice(highest.max(allowed.min(highest * 4.0)).max(LEAST_SCALE)),
             allowed,
             places,
-            gaps: gaps(&bars, places),
+            gaps: gaps(history, &bars, places),
             bars,
             ticks,
             changes: changes(history, &hour, share),
             outages: stretches(history, &hour, share),
+            hurt: hurt(history, &hour, share),
             hour,
             is_of_group: false,
         })
@@ -188,7 +174,7 @@ impl<'a> ChartView<'a> {
                 self.hour.told(bar.bucket.from)
             )]);
         }
-        let missing: usize = self.gaps.iter().map(|(_, count)| count).sum();
+        let missing: usize = self.gaps.iter().map(|gap| gap.count).sum();
         if missing > 0 {
             told.extend([format!(
                 "; of {} nothing is recorded",
@@ -241,7 +227,10 @@ impl<'a> ChartView<'a> {
             return String::new();
         };
         match (onset.state, onset.from, onset.to) {
-            (OnsetState::Differs, Some(from), _) => format!("since {}", self.hour.told(from)),
+            (OnsetState::Differs, Some(from), _) => {
+                let since = onset.latest.unwrap_or(from);
+                format!("since {}", self.hour.told(since))
+            }
             (OnsetState::Differed, Some(from), Some(to)) => {
                 format!("from {} to {}", self.hour.told(from), self.hour.told(to))
             }
@@ -297,106 +286,39 @@ fn nice(rate: f64) -> f64 {
     1.0
 }
 
-fn gaps(bars: &[Bar<'_>], places: usize) -> Vec<(usize, usize)> {
+fn gaps(history: &History, bars: &[Bar<'_>], places: usize) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut next = 0;
     for place in bars.iter().map(|bar| bar.place).chain([places]) {
         if place > next {
-            gaps.push((next, place - next));
+            gaps.push(Gap {
+                place: next,
+                count: place - next,
+                told: why(history, next, place),
+            });
         }
         next = place + 1;
     }
     gaps
 }
 
-/// What changed, the earliest first, with marks of the same time in one line.
-fn changes(history: &History, hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Change> {
-    let mut all: Vec<(Timestamp, String, Option<Named>)> = Vec::new();
-    for mark in &history.marks {
-        let told = about(mark);
-        match all.last_mut() {
-            Some((time, before, _)) if *time == mark.time => before.extend(["; ", &told]),
-            _ => all.push((mark.time, told, None)),
-        }
-    }
-    let outages = history.outages.iter();
-    all.extend(outages.map(|outage| (outage.from, out(outage, hour), None)));
-    all.extend(history.news.iter().map(|group| {
-        let told = format!(
-            "new difference: {} on {} ({})",
-            group.what,
-            shown(&group.route),
-            grouped(group.count)
-        );
-        let name = (group.fingerprint.clone(), group.route.clone());
-        (group.first_seen, told, Some(name))
-    }));
-    all.sort_by_key(|(time, ..)| *time);
-    let each = all.into_iter().zip(1..);
-    each.map(|((time, told, group), number)| Change {
-        at: share(time).clamp(0.0, 1.0),
-        number,
-        time: hour.told(time),
-        told,
-        group,
-    })
-    .collect()
-}
-
-/// When the candidate gave no answer.
-fn stretches(history: &History, hour: &Hour, share: impl Fn(Timestamp) -> f64) -> Vec<Stretch> {
-    let outages = history.outages.iter();
-    let each = outages.map(|outage| Stretch {
-        across: (
-            share(outage.from).clamp(0.0, 1.0),
-            share(outage.to).clamp(0.0, 1.0),
-        ),
-        told: out(outage, hour),
+/// Why nothing is recorded from one place to another: that no process was there, if that is so for the most of it.
+fn why(history: &History, from: usize, to: usize) -> &'static str {
+    const UNKNOWN: &str = "nothing is recorded";
+    let (Some(window), Some(unrecorded)) = (history.window, &history.unrecorded) else {
+        return UNKNOWN;
+    };
+    let micros = i128::from(history.bucket_seconds) * 1_000_000;
+    let begin = i128::from(window.from.as_micros());
+    let [from, to] = [from, to].map(|place| begin + micros * place as i128);
+    let without = unrecorded.iter().map(|gap| {
+        let end = gap.to.map_or(to, |end| i128::from(end.as_micros()));
+        (end.min(to) - i128::from(gap.from.as_micros()).max(from)).max(0)
     });
-    each.collect()
-}
-
-/// What is known of an outage, visible.
-fn out(outage: &CandidateOutage, hour: &Hour) -> String {
-    let name = match outage.candidate_version.as_str() {
-        "" => String::new(),
-        name => format!(" {}", shown(name)),
-    };
-    let until = if outage.ended {
-        format!(
-            "from {} to {}",
-            hour.told(outage.from),
-            hour.told(outage.to)
-        )
-    } else {
-        format!("since {}", hour.told(outage.from))
-    };
-    let not_sent = match outage.not_sent {
-        0 => String::new(),
-        some => format!(", and {} were not sent to it", grouped(some)),
-    };
-    format!(
-        "candidate{name} gave no answer {until}, to within {}: {} of {} failed{not_sent}",
-        length(outage.step_seconds),
-        grouped(outage.unanswered),
-        plural(outage.sent, "request", "requests"),
-    )
-}
-
-fn about(mark: &Mark) -> String {
-    let hash = |text: &str| shown(text.get(..HASH_DIGITS).unwrap_or(text));
-    match mark.kind {
-        MarkKind::LegacyVersion => {
-            format!("legacy {} → {}", version(&mark.from), version(&mark.to))
-        }
-        MarkKind::CandidateVersion => {
-            format!("candidate {} → {}", version(&mark.from), version(&mark.to))
-        }
-        MarkKind::Rules => format!("rules {} → {}", hash(&mark.from), hash(&mark.to)),
-        MarkKind::ShadowingOff | MarkKind::ShadowingOn => {
-            format!("{}: {}", mark.kind.meaning(), shown(&mark.to))
-        }
-        MarkKind::Configuration => MarkKind::Configuration.meaning().to_owned(),
+    match without.sum::<i128>() * 2 {
+        0 => UNKNOWN,
+        without if without >= to - from => "no process recorded",
+        _ => UNKNOWN,
     }
 }
 

@@ -204,6 +204,8 @@ mod tests {
             of_candidate: None,
             identities: Vec::new(),
             marks: Vec::new(),
+            client_outages: Vec::new(),
+            unrecorded: None,
             outages: Vec::new(),
             news: Vec::new(),
             routes: Vec::new(),

@@ -34,6 +34,16 @@ impl Hour {
         }
     }
 
+    /// In a sentence, to the second.
+    pub(super) fn exactly(&self, time: Timestamp) -> String {
+        let of_day = self.day.as_ref() == Some(&date(time));
+        if of_day {
+            format!("{} UTC", second(time))
+        } else {
+            format!("{} {} UTC", date(time), second(time))
+        }
+    }
+
     /// Below a chart.
     pub(super) fn short(&self, time: Timestamp) -> String {
         let date = date(time);
@@ -57,11 +67,18 @@ fn clock(time: Timestamp) -> String {
     hour.unwrap_or(&text).to_owned()
 }
 
+fn second(time: Timestamp) -> String {
+    let text = time.to_string();
+    let clock = text.split_once('T').and_then(|(_, hour)| hour.get(..8));
+    clock.unwrap_or(&text).to_owned()
+}
+
 /// The length of a bucket in words.
 pub(super) fn length(seconds: u64) -> String {
     let of = |count: u64, one: &str, many: &str| plural(count, one, many);
     match seconds {
-        0..3_600 => of(seconds / 60, "minute", "minutes"),
+        0..60 => of(seconds, "second", "seconds"),
+        60..3_600 => of(seconds / 60, "minute", "minutes"),
         3_600..86_400 => of(seconds / 3_600, "hour", "hours"),
         _ => of(seconds / 86_400, "day", "days"),
     }

@@ -4,9 +4,11 @@
 
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, begins};
 use parity_schemas::history::{History, Mark, MarkKind};
+use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
-use parity_sink::read::AuditFilter;
+use parity_schemas::watermark::SILENT_AFTER_MICROS;
 use parity_sink::read::history::HistoryFilter;
+use parity_sink::read::{AuditFilter, RunTimes};
 use parity_sink::{Reader, StoreError};
 
 use crate::view::changes::who;
@@ -14,17 +16,42 @@ use crate::view::changes::who;
 /// Switches of a range that are marked, the latest: more lines than these cannot be told apart in a chart.
 const MAX_SWITCHES: usize = 50;
 
-/// Adds the switches in the range of a history to its marks.
+/// Starts of processes that are looked at, the latest.
+const MAX_STARTS: usize = 100;
+
+/// Tells marks of versions and rules by when a run began with them, instead of by the begin of its first minute: else a change would stand
+/// before what led to it.
+pub(super) fn refine(history: &mut History, runs: &[RunTimes]) {
+    for mark in &mut history.marks {
+        let minute = mark.time;
+        let began = |run: &&RunTimes| {
+            let of_it = match mark.kind {
+                MarkKind::LegacyVersion => &run.identity.legacy_version,
+                MarkKind::CandidateVersion => &run.identity.candidate_version,
+                MarkKind::Rules => &run.identity.rules_hash,
+                _ => return false,
+            };
+            *of_it == mark.to
+                && minute <= run.started
+                && run.started < minute.saturating_add_micros(INTERVAL_MICROS)
+        };
+        let first = runs.iter().filter(began).map(|run| run.started).min();
+        mark.time = first.unwrap_or(minute);
+    }
+}
+
+/// Adds the switches in the range of a history to its marks. `runs` are all of the migration.
 pub(super) fn of_switches(
     reader: &Reader,
     filter: &HistoryFilter,
+    runs: &[RunTimes],
     history: &mut History,
 ) -> Result<(), StoreError> {
     let Some(window) = history.window else {
         return Ok(());
     };
     let migration = filter.selection.migration();
-    let switches = switches(reader, migration, Some(window.from), MAX_SWITCHES)?;
+    let switches = switches(reader, migration, Some(window.from), (MAX_SWITCHES, runs))?;
     let switches = switches.iter().filter(|change| change.time < window.to);
     history.marks.extend(switches.filter_map(mark));
     history
@@ -51,13 +78,23 @@ fn mark(change: &Audit) -> Option<Mark> {
     })
 }
 
+/// The latest starts of processes, the newest first.
+pub(crate) fn starts(reader: &Reader, migration: &str) -> Result<Vec<Audit>, StoreError> {
+    let filter = AuditFilter {
+        migration: Some(migration.to_owned()),
+        action: Some(AuditAction::Started),
+        ..AuditFilter::default()
+    };
+    reader.changes(&filter, MAX_STARTS)
+}
+
 /// The latest switches of shadowing that were done, up to so many of each way, the earliest first. A restart that shadows again what
-/// somebody had stopped is one, too.
+/// somebody had stopped is one, too; which processes are over is told by all runs of the migration.
 pub(crate) fn switches(
     reader: &Reader,
     migration: &str,
     since: Option<Timestamp>,
-    most: usize,
+    (most, runs): (usize, &[RunTimes]),
 ) -> Result<Vec<Audit>, StoreError> {
     let mut found = Vec::new();
     for action in [
@@ -74,12 +111,20 @@ pub(crate) fn switches(
         found.extend(reader.changes(&filter, most)?);
     }
     found.retain(|change| change.outcome == AuditOutcome::Done);
-    Ok(in_order(found))
+    Ok(in_order(found, runs))
+}
+
+/// Whether a process that was there wrote nothing more behind this time: whoever begins then takes its place.
+fn is_over(runs: &[RunTimes], instance: &str, time: Timestamp) -> bool {
+    let mut own = runs.iter().filter(|run| run.instance == instance);
+    let late = time.saturating_add_micros(SILENT_AFTER_MICROS);
+    own.clone().next().is_some() && own.all(|run| run.written <= late)
 }
 
 /// In the order of time, and of the starts of processes only those that end a stop: of the instance that was stopped, or else the
-/// earliest stop, since a process that takes the place of another one may have another name.
-fn in_order(mut changes: Vec<Audit>) -> Vec<Audit> {
+/// earliest stop of one that is over, since a process that takes its place may have another name. One that merely begins
+/// beside it starts nothing.
+fn in_order(mut changes: Vec<Audit>, runs: &[RunTimes]) -> Vec<Audit> {
     changes.sort_by_key(|change| (change.time, change.id));
     let mut stopped: Vec<String> = Vec::new();
     changes.retain(|change| {
@@ -92,11 +137,17 @@ fn in_order(mut changes: Vec<Audit>) -> Vec<Audit> {
                 true
             }
             AuditAction::Started => {
-                let ends = change.detail == begins(true) && !stopped.is_empty();
-                if ends {
-                    stopped.remove(of_it.unwrap_or_default());
+                let over = || {
+                    let mut stopped = stopped.iter();
+                    stopped.position(|one| is_over(runs, one, change.time))
+                };
+                let ended = of_it
+                    .or_else(over)
+                    .filter(|_| change.detail == begins(true));
+                if let Some(place) = ended {
+                    stopped.remove(place);
                 }
-                ends
+                ended.is_some()
             }
             _ => {
                 if let Some(place) = of_it {
@@ -143,8 +194,19 @@ mod tests {
             line(15, "b", Started, begins(true)),
             line(16, "pod-4", Started, begins(true)),
             line(17, "a", Started, begins(true)),
+            // A second mirror merely begins beside one that was stopped and goes on, and a third one when that is gone.
+            line(18, "c", ShadowingOff, ""),
+            line(19, "d", Started, begins(true)),
+            line(40, "e", Started, begins(true)),
         ];
-        let marks: Vec<Mark> = in_order(changes).iter().filter_map(mark).collect();
+        let run = |instance: &str, second: i64| RunTimes {
+            identity: parity_schemas::tally::Identity::default(),
+            instance: instance.to_owned(),
+            started: Timestamp::default(),
+            written: Timestamp::from_micros(second * 1_000_000),
+        };
+        let runs = [run("pod-1", 11), run("a", 13), run("c", 30)];
+        let marks: Vec<Mark> = in_order(changes, &runs).iter().filter_map(mark).collect();
         let told: Vec<_> = marks
             .iter()
             .map(|mark| (mark.time.as_micros() / 1_000_000, mark.kind))
@@ -161,9 +223,48 @@ mod tests {
                 (13, MarkKind::ShadowingOff),
                 (14, MarkKind::ShadowingOff),
                 (15, MarkKind::ShadowingOn),
-                (16, MarkKind::ShadowingOn)
+                (16, MarkKind::ShadowingOn),
+                (18, MarkKind::ShadowingOff),
+                (40, MarkKind::ShadowingOn)
             ]
         );
         assert_eq!(marks[1].to, "by a restart of a");
+    }
+
+    #[test]
+    fn a_mark_is_of_the_second_in_which_a_run_began_with_it() {
+        let at = |second: i64| Timestamp::from_micros(second * 1_000_000);
+        let mut history: History = serde_json::from_value(serde_json::json!({
+            "schema": "", "migration": "m", "legacy_version": null, "candidate_version": null, "route": null,
+            "window": null, "bucket_seconds": 60, "buckets": [], "without_excused": true, "with_latency": false,
+            "identities": [], "marks": [], "routes": [], "routes_left_out": 0, "groups": []
+        }))
+        .expect("a history");
+        let mark = |second: i64, kind, to: &str| Mark {
+            time: at(second),
+            kind,
+            from: String::new(),
+            to: to.to_owned(),
+        };
+        history.marks = vec![
+            mark(120, MarkKind::Rules, "def"),
+            mark(180, MarkKind::Rules, "abc"),
+            mark(121, MarkKind::ShadowingOff, "def"),
+        ];
+        let run = |second: i64, rules: &str| RunTimes {
+            identity: parity_schemas::tally::Identity {
+                rules_hash: rules.to_owned(),
+                ..Default::default()
+            },
+            instance: "a".to_owned(),
+            started: at(second),
+            written: at(1_000),
+        };
+        refine(
+            &mut history,
+            &[run(150, "def"), run(145, "def"), run(240, "abc")],
+        );
+        let times: Vec<_> = history.marks.iter().map(|mark| mark.time).collect();
+        assert_eq!(times, [at(145), at(180), at(121)]);
     }
 }

@@ -25,6 +25,48 @@ const RECOVERED: f64 = 0.5;
 /// chance: at the usual twentieth, one incident would be told as many.
 const RECOVERED_ALPHA: f64 = 0.001;
 
+/// A calm time of this length within a stretch is told: whoever is paged asks when it began now, and not the first of several times.
+const CALM_MICROS: i64 = 30 * 60 * 1_000_000;
+/// So many requests of a calm time would have to differ at the rate of what follows it: with fewer, that none did is chance.
+const EXPECTED: f64 = 3.0;
+
+/// Whether so many compared requests would have shown a rate.
+fn would_show(compared: u64, rate: f64) -> bool {
+    compared as f64 * rate >= EXPECTED
+}
+
+/// Whether a bucket has a higher rate than is allowed.
+fn is_above(compared: Compared, allowed: f64) -> bool {
+    compared.differing > 0 && compared.rate() > allowed
+}
+
+/// When it began anew behind the last calm time in the buckets of a stretch; `None` if it has none.
+fn anew(stretch: &[(Timestamp, Compared)], allowed: f64) -> Option<Timestamp> {
+    // What is behind the calm time, and when that began; then the calm time, and when it began.
+    let mut behind = Compared::default();
+    let mut begun = None;
+    let mut calm = Compared::default();
+    let mut calm_from = None;
+    for (from, compared) in stretch.iter().rev() {
+        if !is_above(*compared, allowed) {
+            calm = calm.with(*compared);
+            calm_from = Some(*from);
+            continue;
+        }
+        if let (Some(begun), Some(calm_from)) = (begun, calm_from.take()) {
+            let lasted = Timestamp::as_micros(begun).saturating_sub(calm_from.as_micros());
+            if lasted >= CALM_MICROS && would_show(calm.compared, behind.rate()) {
+                return Some(begun);
+            }
+            behind = behind.with(calm);
+            calm = Compared::default();
+        }
+        behind = behind.with(*compared);
+        begun = Some(*from);
+    }
+    None
+}
+
 /// Buckets in order, with when each begins and how long all are.
 pub(super) fn onset(
     buckets: &[(Timestamp, Compared)],
@@ -43,7 +85,7 @@ pub(super) fn onset(
         .collect();
     let is_high = |at: usize| {
         let counted = buckets.get(at).map(|(_, compared)| *compared);
-        counted.is_some_and(|compared| compared.differing > 0 && compared.rate() > allowed)
+        counted.is_some_and(|compared| is_above(compared, allowed))
     };
     let sum = |range: std::ops::Range<usize>| {
         let part = buckets.get(range).unwrap_or_default().iter();
@@ -68,6 +110,7 @@ pub(super) fn onset(
         before: total,
         after: None,
         since: Compared::default(),
+        latest: None,
     };
     let end_of = |at: usize| {
         let begin = buckets.get(at).map(|(from, _)| *from);
@@ -114,6 +157,7 @@ pub(super) fn onset(
             before,
             after: from.checked_sub(1).and_then(end_of),
             since: sum(to..buckets.len()),
+            latest: anew(buckets.get(from..high + 1).unwrap_or_default(), allowed),
         };
         if found.state != OnsetState::Open {
             return found;
@@ -151,18 +195,36 @@ pub(super) fn sentence(
     };
     let of = |part: Compared| format!("{} of {}", percent(part.rate()), grouped(part.compared));
     let allowed = percent(onset.allowed);
+    let several = onset.latest.map(|latest| {
+        let since = onset.from.map(|from| hour.told(from));
+        let since = since.unwrap_or_default();
+        (since, hour.told(latest))
+    });
     let begin = match (onset.state, onset.from, onset.to) {
-        (OnsetState::Differs, Some(from), _) => format!(
-            "{} since {}: {} compared requests since then, {allowed} allowed",
-            named("differs", "Differs"),
-            hour.told(from),
-            of(onset.stretch)
-        ),
+        (OnsetState::Differs, Some(from), _) => {
+            let since = match &several {
+                Some((since, latest)) => {
+                    format!("since {latest}, as several times before since {since}")
+                }
+                None => format!("since {}", hour.told(from)),
+            };
+            format!(
+                "{} {since}: {} compared requests since {}, {allowed} allowed",
+                named("differs", "Differs"),
+                of(onset.stretch),
+                several.as_ref().map_or("then", |(since, _)| since.as_str()),
+            )
+        }
         (OnsetState::Differed, Some(from), Some(to)) => format!(
-            "{} from {} to {}, {} compared requests; since then {}, {allowed} allowed",
+            "{} {}from {} to {}{}, {} compared requests; since then {}, {allowed} allowed",
             named("differed", "Differed"),
+            several.as_ref().map_or("", |_| "several times "),
             hour.told(from),
             hour.told(to),
+            several
+                .as_ref()
+                .map(|(_, latest)| format!(", last since {latest}"))
+                .unwrap_or_default(),
             of(onset.stretch),
             of(onset.since)
         ),
@@ -186,6 +248,15 @@ pub(super) fn sentence(
                 "in this range"
             } else {
                 "that"
+            }
+        ),
+        // What would not have shown it proves nothing of when it began.
+        Some(_) if !would_show(onset.before.compared, onset.stretch.rate()) => format!(
+            "; only {} compared before that, too few to tell whether it differed then, too",
+            if onset.before.compared == 1 {
+                "1 request was".to_owned()
+            } else {
+                format!("{} requests were", grouped(onset.before.compared))
             }
         ),
         Some(after) if after < from => format!(

@@ -1,120 +1,134 @@
-//! When the candidate gave no answer in the range of a history, and how exactly the record knows it.
+//! When the candidate gave no answer in the range of a history, or clients got none, and how exactly the record knows it.
 //!
-//! An outage of minutes is not seen in a bucket of a quarter of an hour, but the record has counts of each minute. So buckets in which
-//! the candidate failed are read once more in shorter steps, the latest first, and only as many as a page has time for: of those
-//! before, the longer steps tell.
+//! An outage of minutes is not seen in a bucket of a quarter of an hour, but the record has counts of each minute. So the minutes of those
+//! buckets are read in which something failed, all in one question, the latest first, and only as many as a page has time for: of
+//! those before, the longer steps tell.
 
 use std::collections::BTreeSet;
 
-use parity_schemas::history::{CandidateOutage, History, HistoryBucket};
+use parity_schemas::evidence::Window;
+use parity_schemas::history::{CandidateOutage, ClientOutage, History, HistoryBucket};
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
-use parity_sink::read::history::HistoryFilter;
+use parity_sink::read::history::{HistoryFilter, Minute, MinutesFilter};
 use parity_sink::{Reader, StoreError};
 
-use crate::view::down::{Step, length, outages};
+use crate::view::down::{ClientStep, Step, client_outages, length, outages};
 
-/// Stretches that are read once more: a page waits for each.
-const MAX_READS: usize = 6;
-/// The longest one, in its own steps: those that a history has at the most, see [`HistoryFilter`].
-const MAX_STEPS: i64 = 120;
+/// Minutes that are read once more: a day. A page waits for them, a tenth of what ten days take.
+const MAX_MINUTES: i64 = 24 * 60;
 /// Outages that are told, the latest: more lines cannot be told apart in a chart.
-const MAX_OUTAGES: usize = 20;
-/// Steps that are gone through of all versions.
+pub(super) const MAX_OUTAGES: usize = 20;
+/// Versions whose outages are told.
 const MAX_VERSIONS: usize = 8;
-
-/// A bucket with the history that it is of.
-type Piece = (usize, HistoryBucket);
 
 /// The outages in a history that was read with this filter.
 pub(super) fn of(
     reader: &Reader,
     filter: &HistoryFilter,
-    history: &History,
-) -> Result<Vec<CandidateOutage>, StoreError> {
-    let ask = |from: Timestamp, to: Timestamp| {
-        let mut closer = HistoryFilter {
-            until: Some(filter.until.map_or(to, |until| until.min(to))),
+    history: &mut History,
+) -> Result<(), StoreError> {
+    let spans = spans(history, filter.selection.since, filter.until);
+    let minutes = if spans.is_empty() {
+        Vec::new()
+    } else {
+        let mut of = HistoryFilter {
             route: filter.route.clone(),
-            without_latency: true,
             ..HistoryFilter::default()
         };
-        closer.selection.clone_from(&filter.selection);
-        closer.selection.since = Some(from.max(filter.selection.since.unwrap_or(from)));
-        reader.history(&closer)
+        of.selection.clone_from(&filter.selection);
+        reader.minutes(&MinutesFilter {
+            of,
+            spans: spans.clone(),
+        })?
     };
-    let (histories, pieces) = closer(history, ask)?;
-    let all = pieces.iter();
-    let all: Vec<_> = all
-        .filter_map(|(number, bucket)| Some((histories.get(*number)?, bucket)))
-        .collect();
-    let named = all.iter().flat_map(|(of, bucket)| of.versions(bucket));
-    let versions: BTreeSet<&str> = named.collect();
-    let mut found = Vec::new();
-    for version in versions.into_iter().take(MAX_VERSIONS) {
-        let steps = all.iter();
-        let steps = steps.filter_map(|(of, bucket)| Step::of(of, bucket, version));
-        found.extend(outages(version, &steps.collect::<Vec<Step>>()));
-    }
-    found.sort_by_key(|outage| (outage.from, outage.to));
-    let surplus = found.len().saturating_sub(MAX_OUTAGES);
-    found.drain(..surplus);
-    Ok(found)
+    (history.outages, history.client_outages) = told(history, &spans, &minutes);
+    Ok(())
 }
 
 /// Whether an outage may be in it that is shorter than it.
 fn may_hide(bucket: &HistoryBucket) -> bool {
-    bucket.candidate_unanswered > 0 || bucket.breaker_open > 0
+    bucket.candidate_unanswered > 0 || bucket.breaker_open > 0 || bucket.clients_failed > 0
 }
 
-/// The buckets of a history in order, those in which the candidate failed in steps as short as there are.
-fn closer(
-    history: &History,
-    ask: impl Fn(Timestamp, Timestamp) -> Result<History, StoreError>,
-) -> Result<(Vec<History>, Vec<Piece>), StoreError> {
-    let mut histories = vec![history.clone()];
-    let mut pieces: Vec<Piece> = Vec::new();
-    let buckets = history.buckets.iter().cloned();
-    let mut open: Vec<Piece> = buckets.map(|bucket| (0, bucket)).collect();
-    let mut reads = 0;
-    // The latest is the last, and so the first that is taken.
-    while let Some((number, bucket)) = open.pop() {
-        let step = histories.get(number).map_or(0, length);
-        if step <= INTERVAL_MICROS || reads >= MAX_READS || !may_hide(&bucket) {
-            pieces.push((number, bucket));
-            continue;
-        }
-        // Those before that are as near and fail, too, are read together.
-        let to = bucket.from.saturating_add_micros(step);
-        let mut from = bucket.from;
-        let longest = (INTERVAL_MICROS * MAX_STEPS).max(step);
-        while let Some((of, before)) = open.last() {
-            let is_next = *of == number && before.from.saturating_add_micros(step) == from;
-            let is_short = to.as_micros() - before.from.as_micros() <= longest;
-            if !(is_next && is_short && may_hide(before)) {
-                break;
-            }
-            from = before.from;
-            open.pop();
-        }
-        reads += 1;
-        let read = ask(from, to)?;
-        if length(&read) >= step {
-            // Nothing shorter is there; what was read is of the same time.
-            reads = MAX_READS;
-        }
-        let of = histories.len();
-        open.extend(read.buckets.iter().map(|bucket| (of, bucket.clone())));
-        histories.push(read);
+/// The spans of those buckets whose minutes are read, in order; none if the buckets are minutes.
+fn spans(history: &History, since: Option<Timestamp>, until: Option<Timestamp>) -> Vec<Window> {
+    let step = length(history);
+    if step <= INTERVAL_MICROS {
+        return Vec::new();
     }
-    pieces.reverse();
-    Ok((histories, pieces))
+    let mut spans: Vec<Window> = Vec::new();
+    let mut left = MAX_MINUTES.saturating_mul(INTERVAL_MICROS);
+    for bucket in history.buckets.iter().rev().filter(|one| may_hide(one)) {
+        left = left.saturating_sub(step);
+        if left < 0 {
+            break;
+        }
+        let end = bucket.from.saturating_add_micros(step);
+        let span = Window {
+            from: since.map_or(bucket.from, |since| since.max(bucket.from)),
+            to: until.map_or(end, |until| until.min(end)),
+        };
+        match spans.last_mut() {
+            Some(next) if next.from == span.to => next.from = span.from,
+            _ => spans.push(span),
+        }
+    }
+    spans.reverse();
+    spans
+}
+
+/// The outages of candidate and clients: by the minutes of these spans, and by the buckets elsewhere.
+fn told(
+    history: &History,
+    spans: &[Window],
+    minutes: &[Minute],
+) -> (Vec<CandidateOutage>, Vec<ClientOutage>) {
+    let micros = length(history);
+    let is_read = |bucket: &HistoryBucket| {
+        let end = bucket.from.saturating_add_micros(micros);
+        let mut spans = spans.iter();
+        spans.any(|span| span.from < end && bucket.from < span.to)
+    };
+    let whole: Vec<&HistoryBucket> = history.buckets.iter().filter(|one| !is_read(one)).collect();
+    let of_buckets = whole.iter().flat_map(|bucket| history.versions(bucket));
+    let of_minutes = minutes.iter().map(|one| one.candidate_version.as_str());
+    let versions: BTreeSet<&str> = of_buckets.chain(of_minutes).collect();
+    let mut found = Vec::new();
+    for version in versions.into_iter().take(MAX_VERSIONS) {
+        let own = minutes.iter();
+        let own = own.filter(|minute| minute.candidate_version == version);
+        let own = own.map(Step::of_minute);
+        let buckets = whole.iter();
+        let buckets = buckets.filter_map(|bucket| Step::of(history, bucket, version));
+        let mut steps: Vec<Step> = own.chain(buckets).collect();
+        steps.sort_by_key(Step::from);
+        found.extend(outages(version, &steps));
+    }
+    found.sort_by_key(|outage| (outage.from, outage.to));
+    let surplus = found.len().saturating_sub(MAX_OUTAGES);
+    found.drain(..surplus);
+    let mut steps: Vec<ClientStep> = Vec::new();
+    for minute in minutes {
+        match steps.last_mut() {
+            Some(last) if last.from() == minute.from => last.add(&minute.clients),
+            _ => {
+                let clients = minute.clients.clone();
+                steps.push(ClientStep::of(minute.from, INTERVAL_MICROS, clients));
+            }
+        }
+    }
+    let buckets = whole.iter();
+    steps.extend(buckets.map(|bucket| ClientStep::of(bucket.from, micros, bucket.clients.clone())));
+    steps.sort_by_key(ClientStep::from);
+    let mut clients = client_outages(&steps);
+    let surplus = clients.len().saturating_sub(MAX_OUTAGES);
+    clients.drain(..surplus);
+    (found, clients)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
 
     fn minute(minute: i64) -> Timestamp {
@@ -127,60 +141,95 @@ mod tests {
             serde_json::json!({
                 "from": minute(*from).to_string(), "received": compared, "compared": compared, "differing": 0, "mismatches": 0,
                 "classes": {}, "excused": 0, "candidate_failures": unanswered, "candidate_unanswered": unanswered,
-                "clients_failed": 0, "identities": [], "legacy_head_us": {}, "candidate_head_us": {}
+                "clients_failed": 0, "identities": [0], "legacy_head_us": {}, "candidate_head_us": {}
             })
         });
         let buckets: Vec<_> = buckets.collect();
         serde_json::from_value(serde_json::json!({
             "schema": "", "migration": "m", "legacy_version": null, "candidate_version": null, "route": null, "window": null,
             "bucket_seconds": step * 60, "buckets": buckets, "without_excused": true, "with_latency": false,
-            "identities": [], "marks": [], "routes": [], "routes_left_out": 0, "groups": []
+            "identities": [{"legacy_version": "", "candidate_version": "2", "rules_hash": "", "first": minute(0).to_string(),
+                            "last": minute(0).to_string()}],
+            "marks": [], "routes": [], "routes_left_out": 0, "groups": []
         }))
         .expect("a history")
     }
 
+    fn of_minutes(minutes: &[(i64, u64, u64)]) -> Vec<Minute> {
+        let each = minutes.iter().map(|(from, compared, unanswered)| Minute {
+            from: minute(*from),
+            candidate_version: "2".to_owned(),
+            compared: *compared,
+            unanswered: *unanswered,
+            ..Minute::default()
+        });
+        each.collect()
+    }
+
+    fn windows(spans: &[Window]) -> Vec<(i64, i64)> {
+        let minute = |time: Timestamp| time.as_micros() / INTERVAL_MICROS;
+        let each = spans.iter();
+        each.map(|span| (minute(span.from), minute(span.to)))
+            .collect()
+    }
+
     #[test]
-    fn buckets_in_which_it_failed_are_read_in_minutes_and_the_others_are_not() {
+    fn the_minutes_are_read_in_which_something_failed_and_no_others() {
         let day = history(
             15,
-            &[(0, 900, 0), (15, 900, 64), (30, 900, 9), (45, 900, 0)],
+            &[
+                (0, 900, 0),
+                (15, 900, 64),
+                (30, 900, 9),
+                (45, 900, 0),
+                (60, 900, 0),
+                (75, 900, 12),
+            ],
         );
-        let asked = Cell::new(0);
-        let (histories, pieces) = closer(&day, |from, to| {
-            asked.set(asked.get() + 1);
-            assert_eq!((from, to), (minute(15), minute(45)));
-            Ok(history(
-                1,
-                &[(28, 60, 0), (29, 64, 64), (30, 60, 9), (31, 60, 0)],
-            ))
-        })
-        .expect("read");
-        assert_eq!((asked.get(), histories.len()), (1, 2));
-        let begins: Vec<i64> = pieces
+        let spans = spans(&day, None, None);
+        assert_eq!(windows(&spans), [(15, 45), (75, 90)]);
+        let (found, _) = told(
+            &day,
+            &spans,
+            &of_minutes(&[
+                (28, 60, 0),
+                (29, 64, 64),
+                (30, 60, 9),
+                (31, 60, 0),
+                // Seconds, an hour later: they stand there although a quarter of an hour hides them.
+                (79, 60, 0),
+                (80, 60, 12),
+                (81, 60, 0),
+            ]),
+        );
+        let found: Vec<_> = found
             .iter()
-            .map(|(_, bucket)| bucket.from.as_micros() / INTERVAL_MICROS)
+            .map(|one| {
+                let minute = |time: Timestamp| time.as_micros() / INTERVAL_MICROS;
+                (
+                    minute(one.from),
+                    minute(one.to),
+                    one.sent,
+                    one.unanswered,
+                    one.step_seconds,
+                )
+            })
             .collect();
-        assert_eq!(begins, [0, 28, 29, 30, 31, 45]);
+        assert_eq!(found, [(29, 31, 73, 73, 60), (80, 81, 12, 12, 60)]);
+        // Of minutes there is nothing shorter.
+        assert!(super::spans(&history(1, &[(0, 9, 9)]), None, None).is_empty());
+        // No more than was asked for.
+        let asked = super::spans(&day, Some(minute(20)), Some(minute(80)));
+        assert_eq!(windows(&asked), [(20, 45), (75, 80)]);
     }
 
     #[test]
     fn a_candidate_that_always_fails_a_little_is_not_read_for_ever() {
-        let many: Vec<_> = (0..120).map(|day| (day * 1_440, 900, 9)).collect();
-        let days = history(1_440, &many);
-        let asked = Cell::new(0);
-        let (_, pieces) = closer(&days, |from, to| {
-            asked.set(asked.get() + 1);
-            let from = from.as_micros() / INTERVAL_MICROS;
-            let to = to.as_micros() / INTERVAL_MICROS;
-            let step = (to - from) / 96;
-            let steps: Vec<_> = (0..96).map(|at| (from + at * step, 9, 1)).collect();
-            Ok(history(step.unsigned_abs().max(1), &steps))
-        })
-        .expect("read");
-        assert_eq!(asked.get(), MAX_READS);
-        assert!(pieces.is_sorted_by_key(|(_, bucket)| bucket.from));
-        // Not even if a store has nothing shorter.
-        let (_, same) = closer(&days, |_, _| Ok(history(1_440, &many[119..]))).expect("read");
-        assert_eq!(same.len(), 120);
+        let many: Vec<_> = (0..120).map(|hour| (hour * 180, 900, 9)).collect();
+        let days = history(180, &many);
+        let spans = spans(&days, None, None);
+        assert_eq!(windows(&spans), [(112 * 180, 120 * 180)]);
+        let (found, _) = told(&days, &spans, &[]);
+        assert!(found.is_empty(), "{found:?}");
     }
 }

@@ -4,6 +4,7 @@ use parity_schemas::time::Timestamp;
 
 use super::super::down::{Beginning, Beside, Candidate, OfVersion, Outage};
 use super::super::words::{grouped, version};
+use super::super::{Standing, Status};
 use super::{Alert, Now, ago};
 
 impl Now<'_> {
@@ -43,11 +44,29 @@ impl Now<'_> {
         });
         match of.candidate {
             Candidate::Answers => None,
+            Candidate::Fails(outage) => {
+                let more = match own.map(|own| own.shadowing) {
+                    Some(false) => "; it is asked nothing now",
+                    _ => "; it is still asked",
+                };
+                let told = Self::since(outage, failed, moment);
+                Some(Alert::bad(named("fails"), format!("{told}{more}")))
+            }
+            Candidate::FailedMostly(Beginning {
+                from, sent, failed, ..
+            }) => Some(Alert::bad(
+                named(&format!("failed since {}", moment(from))),
+                format!(
+                    "on {} of {} requests; the record counts by minutes, so whether it still does is known where it is asked",
+                    grouped(failed),
+                    grouped(sent)
+                ),
+            )),
             Candidate::Failed(silence) => {
                 let passed = self.lately.at.as_micros() - silence.until.as_micros();
-                let more = match own {
-                    Some(_) => "; the mirror sends it requests as before",
-                    None => "",
+                let more = match own.map(Status::candidate) {
+                    Some(Standing::Answers) => "; the mirror sends it requests as before",
+                    _ => "",
                 };
                 Some(Alert::bad(
                     named("failed"),
@@ -60,26 +79,34 @@ impl Now<'_> {
                     ),
                 ))
             }
-            Candidate::Down(Outage {
-                since,
-                failed: of,
-                before,
-            }) => {
-                let told = match (since, of) {
-                    (Some(since), Some(of)) => {
-                        format!("since {} {}", since.told(moment), failed(of, before))
-                    }
-                    (Some(since), None) => {
-                        format!("since {} it answered nothing", since.told(moment))
-                    }
-                    (None, _) => "the mirror has just found it so".to_owned(),
-                };
+            Candidate::Down(outage) => {
+                let told = Self::since(outage, failed, moment);
                 let more = match own {
                     Some(_) => "; it is left alone and tried again now and then",
                     None => "",
                 };
                 Some(Alert::bad(named("down"), format!("{told}{more}")))
             }
+        }
+    }
+
+    /// Since when it answers nothing, and on how many requests it failed.
+    fn since(
+        outage: Outage,
+        failed: impl Fn(u64, Option<Beginning>) -> String,
+        moment: impl Fn(Timestamp) -> String + Copy,
+    ) -> String {
+        let Outage {
+            since,
+            failed: of,
+            before,
+        } = outage;
+        match (since, of) {
+            (Some(since), Some(of)) => {
+                format!("since {} {}", since.told(moment), failed(of, before))
+            }
+            (Some(since), None) => format!("since {} it answered nothing", since.told(moment)),
+            (None, _) => "the mirror has just found it so".to_owned(),
         }
     }
 }

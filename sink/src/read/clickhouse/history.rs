@@ -7,16 +7,21 @@ use clickhouse::Row as ClickHouseRow;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::history::History;
 use parity_schemas::record::{MismatchClass, RecordType};
+use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
+use super::asking::{Asking, BUCKET};
 use super::replicas::{BY_ORIGIN, ORIGIN};
 use super::{ClickHouseReader, time, word};
 use crate::error::StoreError;
 use crate::read::history::cell::Cell;
 use crate::read::history::grid::Grid;
-use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
-use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
+use crate::read::history::minutes::Minutes;
+use crate::read::history::row::{GroupRow, Row, SetRow};
+use crate::read::history::sums::HistorySums;
+use crate::read::history::whole::nothing;
+use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Minute, MinutesFilter, Termed};
 
 #[derive(ClickHouseRow, Deserialize)]
 struct RangeRow {
@@ -89,8 +94,7 @@ struct TermsRow {
 /// The table of most questions here.
 const COUNTED: &[RecordType] = &[RecordType::Tally];
 
-/// When a bucket began, as a number that is the same for all of its intervals.
-const BUCKET: &str = "intDiv(toUnixTimestamp64Micro(t.interval_start) - ?, ?)";
+/// When an interval began.
 const BEGAN: &str = "toUnixTimestamp64Micro(t.interval_start)";
 
 impl ClickHouseReader {
@@ -112,8 +116,7 @@ impl ClickHouseReader {
         );
         let asking = Asking {
             filter,
-            from,
-            to,
+            spans: vec![(from, to)],
             base: window.from.as_micros(),
             micros: grid.micros,
         };
@@ -122,7 +125,7 @@ impl ClickHouseReader {
         let groups = self.groups(&asking)?;
         self.look_again();
         let mut sums = HistorySums::new(grid, filter);
-        self.counts(&asking, &mut sums)?;
+        self.counts(&asking, |row, extent| sums.add(row, extent))?;
         if sums.has_room_for_latencies() {
             self.latencies(&asking, &mut sums)?;
         }
@@ -155,13 +158,7 @@ impl ClickHouseReader {
         filter: &HistoryFilter,
         (from, to): (i64, i64),
     ) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
-        let asking = Asking {
-            filter,
-            from,
-            to,
-            base: 0,
-            micros: 1,
-        };
+        let asking = Asking::once(filter, (from, to));
         let select = format!(
             "SELECT {ORIGIN}, min({BEGAN}) AS first_at, max({BEGAN}) AS last_at, count() AS rows FROM tallies AS t"
         );
@@ -178,7 +175,28 @@ impl ClickHouseReader {
         Ok(range.map(|(first, last)| (time(first), time(last))))
     }
 
-    fn counts(&self, asking: &Asking<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
+    pub(super) fn read_minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {
+        let mut minutes = Minutes::default();
+        let spans = filter.spans.iter();
+        let asking = Asking {
+            filter: &filter.of,
+            spans: spans
+                .map(|span| (span.from.as_micros(), span.to.as_micros()))
+                .collect(),
+            base: 0,
+            micros: INTERVAL_MICROS,
+        };
+        if !asking.spans.is_empty() {
+            self.counts(&asking, |row, extent| minutes.add(row, extent))?;
+        }
+        Ok(minutes.into_minutes())
+    }
+
+    fn counts(
+        &self,
+        asking: &Asking<'_>,
+        mut add: impl FnMut(&Row<'_>, u64) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let of_map = |column: &str| {
             format!("arraySum(arrayMap(count -> toFloat64(count), mapValues(t.{column})))")
         };
@@ -220,7 +238,7 @@ impl ClickHouseReader {
                 route: &row.route_name,
                 counts: cell,
             };
-            sums.add(&counted, row.extent as u64)?;
+            add(&counted, row.extent as u64)?;
         }
         Ok(())
     }
@@ -296,13 +314,7 @@ impl ClickHouseReader {
 
     /// The latest terms that began before `to`, the earliest first.
     fn terms_before(&self, filter: &HistoryFilter, to: i64) -> Result<Vec<Termed>, StoreError> {
-        let asking = Asking {
-            filter,
-            from: 0,
-            to,
-            base: 0,
-            micros: 1,
-        };
+        let asking = Asking::once(filter, (0, to));
         let sql = format!(
             "SELECT toUnixTimestamp64Micro(t.time) AS began_at, t.coverage AS coverage_text FROM terms AS t FINAL \
              WHERE t.migration = ?{} AND t.time < {} ORDER BY began_at DESC, toString(t.id) DESC LIMIT {MAX_TERMS}",
@@ -320,72 +332,5 @@ impl ClickHouseReader {
             })
         });
         terms.collect()
-    }
-}
-
-/// What is selected, and how it is cut into buckets.
-struct Asking<'a> {
-    filter: &'a HistoryFilter,
-    from: i64,
-    to: i64,
-    base: i64,
-    micros: i64,
-}
-
-impl Asking<'_> {
-    fn versions(&self) -> String {
-        let selection = &self.filter.selection;
-        let mut sql = String::new();
-        if selection.legacy_version.is_some() {
-            sql.push_str(" AND t.legacy_version = ?");
-        }
-        if selection.candidate_version.is_some() {
-            sql.push_str(" AND t.candidate_version = ?");
-        }
-        sql
-    }
-
-    /// With the values of [`Asking::versions`] behind the migration.
-    fn bound(&self, question: clickhouse::query::Query) -> clickhouse::query::Query {
-        let selection = &self.filter.selection;
-        let mut question = question.bind(selection.migration());
-        let versions = [&selection.legacy_version, &selection.candidate_version];
-        for version in versions.into_iter().flatten() {
-            question = question.bind(version);
-        }
-        question
-    }
-
-    /// A query; `tail` follows its conditions. `of_route` if only the asked route counts: the range is that of all.
-    fn of(
-        &self,
-        reader: &ClickHouseReader,
-        select: &str,
-        of_route: bool,
-        tail: &str,
-    ) -> clickhouse::query::Query {
-        let route = self.filter.route.as_ref().filter(|_| of_route);
-        let sql = format!(
-            "{select} WHERE t.migration = ?{} AND t.interval_start >= {} AND t.interval_start < {}{} {tail} \
-             SETTINGS do_not_merge_across_partitions_select_final = 1",
-            self.versions(),
-            time(self.from),
-            time(self.to),
-            if route.is_some() {
-                " AND t.route = ?"
-            } else {
-                ""
-            }
-        );
-        let question = self.bound(reader.server.client().query(&sql));
-        match route {
-            Some(route) => question.bind(route),
-            None => question,
-        }
-    }
-
-    /// Binds the values of [`BUCKET`].
-    fn buckets(&self, question: clickhouse::query::Query) -> clickhouse::query::Query {
-        question.bind(self.base).bind(self.micros)
     }
 }

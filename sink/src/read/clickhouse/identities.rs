@@ -19,7 +19,7 @@ impl ClickHouseReader {
     /// The identity that was last in force.
     pub(super) fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let counted = self.newest(selection)?;
-        let runs = self.run_times(selection.migration())?;
+        let runs = self.list_runs(selection.migration())?;
         Ok(last_in_force(runs, selection, counted))
     }
 

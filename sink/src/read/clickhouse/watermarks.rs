@@ -67,7 +67,7 @@ impl ClickHouseReader {
     }
 
     /// When all runs of a migration were at work.
-    pub(super) fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
+    pub(super) fn list_runs(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
         let question = self
             .server
             .client()

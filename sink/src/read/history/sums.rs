@@ -2,13 +2,11 @@
 //!
 //! Memory grows with routes, buckets and the groups that were asked for, not with the number of tallies.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
-use parity_schemas::extent::MOST_COUNTED;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::history::{
-    CandidateBucket, GroupHistory, HISTORY_SCHEMA, History, HistoryBucket, HistoryIdentity,
-    RouteHistory,
+    CandidateBucket, GroupHistory, History, HistoryBucket, HistoryIdentity, RouteHistory,
 };
 use parity_schemas::record::RecordType;
 use parity_schemas::time::Timestamp;
@@ -16,50 +14,10 @@ use parity_schemas::time::Timestamp;
 use super::cell::Cell;
 use super::grid::Grid;
 use super::marks::{self, Termed};
-use super::{HistoryFilter, MAX_GROUPS, MAX_LATENCIES, MAX_ROUTES};
+use super::row::{Charge, GroupRow, Row, SetRow};
+use super::whole::{nothing, of_groups, of_route, quantiles};
+use super::{HistoryFilter, MAX_LATENCIES, MAX_ROUTES};
 use crate::error::StoreError;
-
-/// The quantiles of a bucket.
-const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
-
-/// A row: the counts of one identity and route, of one tally or of several in one bucket.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::read) struct Row<'a> {
-    /// When its first interval began.
-    pub(in crate::read) first: i64,
-    /// When its last one began.
-    pub(in crate::read) last: i64,
-    /// Versions of legacy and candidate, and the hash of the rules.
-    pub(in crate::read) identity: [&'a str; 3],
-    /// `METHOD /template`.
-    pub(in crate::read) route: &'a str,
-    pub(in crate::read) counts: Cell,
-}
-
-/// Mismatches of one set of groups in one bucket.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::read) struct SetRow<'a> {
-    /// When one of its intervals began.
-    pub(in crate::read) begins: i64,
-    pub(in crate::read) route: &'a str,
-    pub(in crate::read) set_id: &'a str,
-    /// Those that count by their class.
-    pub(in crate::read) counting: u64,
-    /// Those about which is never asked again.
-    pub(in crate::read) never_asked: u64,
-}
-
-/// One group in one bucket.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::read) struct GroupRow<'a> {
-    /// When one of its intervals began.
-    pub(in crate::read) begins: i64,
-    pub(in crate::read) route: &'a str,
-    pub(in crate::read) fingerprint: &'a str,
-    pub(in crate::read) count: u64,
-    pub(in crate::read) first_seen: Timestamp,
-    pub(in crate::read) last_seen: Timestamp,
-}
 
 /// One identity in one bucket.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +47,7 @@ pub(in crate::read) struct HistorySums {
     groups: HashMap<String, GroupHistory>,
     /// Whether never asked ones of it are excused, too, by set and route.
     excused: HashMap<String, HashMap<String, bool>>,
-    /// All that was counted, so that no sum overflows.
-    charged: u64,
+    charge: Charge,
     tallies: u64,
 }
 
@@ -112,7 +69,7 @@ impl HistorySums {
             latencies: BTreeMap::new(),
             groups: HashMap::new(),
             excused,
-            charged: 0,
+            charge: Charge::default(),
             tallies: 0,
         }
     }
@@ -122,7 +79,7 @@ impl HistorySums {
         let Some(place) = self.grid.place(row.first) else {
             return Ok(());
         };
-        self.charge(
+        self.charge.add(
             RecordType::Tally,
             row.route,
             extent.max(row.counts.extent()),
@@ -147,17 +104,6 @@ impl HistorySums {
         }
         self.cell(row.route, place).add(&counts);
         Ok(())
-    }
-
-    fn charge(&mut self, table: RecordType, route: &str, extent: u64) -> Result<(), StoreError> {
-        self.charged = self.charged.saturating_add(extent);
-        if self.charged < MOST_COUNTED {
-            return Ok(());
-        }
-        Err(StoreError::Impossible {
-            table: table.table(),
-            row: route.to_owned(),
-        })
     }
 
     fn identity_of(&mut self, identity: [&str; 3]) -> u32 {
@@ -203,7 +149,8 @@ impl HistorySums {
         };
         let counts = times.iter().flat_map(Histogram::counts);
         let counted = counts.fold(0, |sum: u64, count| sum.saturating_add(*count));
-        self.charge(RecordType::Tally, "all routes", extent.max(counted))?;
+        self.charge
+            .add(RecordType::Tally, "all routes", extent.max(counted))?;
         let sums = self.latencies.entry(place).or_default();
         for (sum, times) in sums.iter_mut().zip(times) {
             sum.merge(times);
@@ -236,7 +183,8 @@ impl HistorySums {
         let Some(place) = self.grid.place(row.begins) else {
             return Ok(());
         };
-        self.charge(RecordType::GroupTally, row.route, row.count)?;
+        self.charge
+            .add(RecordType::GroupTally, row.route, row.count)?;
         let places = usize::try_from(self.grid.count).unwrap_or(0);
         let group = self.groups.entry(row.fingerprint.to_owned()).or_default();
         row.route.clone_into(&mut group.route);
@@ -382,85 +330,4 @@ impl HistorySums {
         }
         (identities, numbers)
     }
-}
-
-/// The history of a selection that has nothing.
-pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
-    let selection = &filter.selection;
-    History {
-        schema: HISTORY_SCHEMA.to_owned(),
-        migration: selection.migration().to_owned(),
-        legacy_version: selection.legacy_version.clone(),
-        candidate_version: selection.candidate_version.clone(),
-        route: filter.route.clone(),
-        window: None,
-        bucket_seconds: 0,
-        buckets: Vec::new(),
-        onset: None,
-        without_excused: filter.excused.is_some(),
-        with_latency: false,
-        of_candidate: None,
-        identities: Vec::new(),
-        marks: Vec::new(),
-        outages: Vec::new(),
-        news: Vec::new(),
-        routes: Vec::new(),
-        routes_left_out: 0,
-        groups: of_groups(HashMap::new(), &filter.fingerprints, 0),
-    }
-}
-
-fn of_route(route: String, cells: &Cells, places: usize) -> RouteHistory {
-    let mut all = Cell::default();
-    let mut compared = vec![0; places];
-    let mut differing = vec![0; places];
-    let mut failures = vec![0; places];
-    for (place, cell) in cells {
-        all.add(cell);
-        let at = *place as usize;
-        if let (Some(compared), Some(differing)) = (compared.get_mut(at), differing.get_mut(at)) {
-            *compared = cell.compared();
-            *differing = cell.differing();
-        }
-        if let Some(failures) = failures.get_mut(at) {
-            *failures = cell.candidate_failures;
-        }
-    }
-    RouteHistory {
-        route,
-        received: all.received,
-        compared: all.compared(),
-        differing: all.differing(),
-        onset: None,
-        compared_by_bucket: compared,
-        differing_by_bucket: differing,
-        candidate_failures_by_bucket: failures,
-    }
-}
-
-/// The groups that were asked for, each once, also those that were not seen.
-fn of_groups(
-    mut found: HashMap<String, GroupHistory>,
-    asked: &[String],
-    places: usize,
-) -> Vec<GroupHistory> {
-    let mut told = HashSet::new();
-    let asked = asked.iter().take(MAX_GROUPS);
-    asked
-        .filter(|name| told.insert(name.as_str()))
-        .map(|name| {
-            let mut group = found.remove(name).unwrap_or_default();
-            name.clone_into(&mut group.fingerprint);
-            group.count_by_bucket.resize(places, 0);
-            group
-        })
-        .collect()
-}
-
-fn quantiles(times: &Histogram) -> BTreeMap<String, u64> {
-    let found = QUANTILES.iter().filter_map(|(name, q)| {
-        let time = times.quantile(*q)?;
-        Some(((*name).to_owned(), time))
-    });
-    found.collect()
 }

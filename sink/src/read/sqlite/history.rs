@@ -17,8 +17,11 @@ use super::fields::Fields;
 use crate::error::StoreError;
 use crate::read::history::cell::Cell;
 use crate::read::history::grid::Grid;
-use crate::read::history::sums::{GroupRow, HistorySums, Row, SetRow, nothing};
-use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Termed};
+use crate::read::history::minutes::Minutes;
+use crate::read::history::row::{GroupRow, Row, SetRow};
+use crate::read::history::sums::HistorySums;
+use crate::read::history::whole::nothing;
+use crate::read::history::{HistoryFilter, MAX_GROUPS, MAX_TERMS, Minute, MinutesFilter, Termed};
 
 impl SqliteReader {
     pub(super) fn read_history(
@@ -59,7 +62,7 @@ impl SqliteReader {
             to,
         };
         self.add_each(of("tallies").counts(), "tallies", |row| {
-            counts(row, &mut sums)
+            counts(row, |row| sums.add(row, 0))
         })?;
         if sums.has_room_for_latencies() {
             self.add_each(of("tallies").latencies(), "tallies", |row| {
@@ -83,6 +86,23 @@ impl SqliteReader {
         }
         let terms = self.terms_before(filter, to)?;
         Ok(sums.into_history(filter, &terms))
+    }
+
+    pub(super) fn read_minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {
+        let _moment = self.moment()?;
+        let mut minutes = Minutes::default();
+        for span in &filter.spans {
+            let range = Asking {
+                filter: &filter.of,
+                table: "tallies",
+                from: span.from.as_micros(),
+                to: span.to.as_micros(),
+            };
+            self.add_each(range.counts(), "tallies", |row| {
+                counts(row, |row| minutes.add(row, 0))
+            })?;
+        }
+        Ok(minutes.into_minutes())
     }
 
     fn add_each(
@@ -236,7 +256,10 @@ fn each_count<K: FromStr>(
     Ok(())
 }
 
-fn counts(row: &Fields<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
+fn counts(
+    row: &Fields<'_>,
+    add: impl FnOnce(&Row<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let begins = row.integer(0, "interval_start")?;
     let counted = [
         row.count(5, "received")?,
@@ -264,7 +287,7 @@ fn counts(row: &Fields<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
         route: row.text(4, "route")?,
         counts: cell,
     };
-    sums.add(&row, 0)
+    add(&row)
 }
 
 fn set(row: &Fields<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {

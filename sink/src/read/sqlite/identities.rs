@@ -13,18 +13,19 @@ use crate::read::counting::since;
 use crate::read::in_force::{RunTimes, last_in_force};
 use crate::remembered::SLOT_MICROS;
 
+fn identity(migration: &str, row: &Fields<'_>) -> Result<Identity, StoreError> {
+    Ok(Identity {
+        migration: migration.to_owned(),
+        legacy_version: row.text(0, "legacy_version")?.to_owned(),
+        candidate_version: row.text(1, "candidate_version")?.to_owned(),
+        rules_hash: row.text(2, "rules_hash")?.to_owned(),
+    })
+}
+
 impl SqliteReader {
     /// The identity that was last in force.
     pub(super) fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();
-        let identity = |row: &Fields<'_>| {
-            Ok::<_, StoreError>(Identity {
-                migration: migration.to_owned(),
-                legacy_version: row.text(0, "legacy_version")?.to_owned(),
-                candidate_version: row.text(1, "candidate_version")?.to_owned(),
-                rules_hash: row.text(2, "rules_hash")?.to_owned(),
-            })
-        };
         let values = params![
             migration,
             selection.legacy_version,
@@ -32,17 +33,22 @@ impl SqliteReader {
             since(selection)
         ];
         let counted = self.rows(SELECT_NEWEST, values, "tallies", |row| {
-            Ok((identity(row)?, row.time(3, "interval_start")?))
+            Ok((identity(migration, row)?, row.time(3, "interval_start")?))
         })?;
-        let runs = self.rows(SELECT_RUNS, [migration], "watermarks", |row| {
+        let runs = self.list_runs(migration)?;
+        Ok(last_in_force(runs, selection, counted.into_iter().next()))
+    }
+
+    /// When all runs of a migration were at work.
+    pub(super) fn list_runs(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
+        self.rows(SELECT_RUNS, [migration], "watermarks", |row| {
             Ok(RunTimes {
-                identity: identity(row)?,
+                identity: identity(migration, row)?,
                 instance: row.text(3, "instance")?.to_owned(),
                 started: row.time(4, "started")?,
                 written: row.time(5, "written")?,
             })
-        })?;
-        Ok(last_in_force(runs, selection, counted.into_iter().next()))
+        })
     }
 
     /// The versions of the candidate that a migration has, the newest first. Only the last slot of each is looked at, or all

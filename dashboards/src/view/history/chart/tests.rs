@@ -1,6 +1,8 @@
 //! Histories of a few hours, and what a chart shows of them.
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Window;
+use parity_schemas::history::{CandidateOutage, ClientOutage, Mark, MarkKind, Unrecorded};
 
 use super::*;
 
@@ -35,7 +37,8 @@ fn history(buckets: &[(i64, u64, u64)], hours: i64) -> History {
 fn what_is_not_recorded_is_a_gap_and_no_bar_of_zero() {
     let history = history(&[(1, 0, 10), (2, 5, 10), (4, 0, 0)], 6);
     let view = ChartView::of(&history).expect("there is something");
-    assert_eq!(view.gaps, [(0, 1), (3, 1), (5, 1)]);
+    let gaps: Vec<_> = view.gaps.iter().map(|gap| (gap.place, gap.count)).collect();
+    assert_eq!(gaps, [(0, 1), (3, 1), (5, 1)]);
     let rates: Vec<_> = view.bars.iter().map(|bar| (bar.place, bar.rate)).collect();
     assert_eq!(rates, [(1, Some(0.0)), (2, Some(0.5)), (4, None)]);
     assert!((view.scale - 0.5).abs() < 1e-9, "{}", view.scale);
@@ -117,4 +120,59 @@ fn changes_at_the_same_time_are_one_and_hostile_versions_are_visible() {
         change.told
     );
     assert!(!change.told.contains('\u{202e}'), "{}", change.told);
+}
+
+/// Everything in the order of time, each as exactly as it is known.
+#[test]
+fn outages_and_times_without_a_process_are_told_in_order() {
+    let mut history = history(&[(0, 0, 10), (2, 0, 10), (5, 0, 10)], 6);
+    let begin = history.buckets[0].from;
+    let at = |second: i64| begin.saturating_add_micros(second * 1_000_000);
+    history.outages = vec![CandidateOutage {
+        candidate_version: "2".to_owned(),
+        from: at(7_207),
+        to: at(7_333),
+        step_seconds: 1,
+        ended: true,
+        answered: Some(at(7_335)),
+        sent: 75,
+        unanswered: 75,
+        not_sent: 70,
+    }];
+    history.client_outages = vec![ClientOutage {
+        from: at(60),
+        to: at(180),
+        step_seconds: 60,
+        ended: true,
+        failed: 31,
+        clients: [
+            (ClientOutcome::LegacyTimeout, 1),
+            (ClientOutcome::LegacyUnreachable, 30),
+        ]
+        .into(),
+    }];
+    history.unrecorded = Some(vec![Unrecorded {
+        from: at(3_600),
+        to: Some(at(7_201)),
+        before: "m1".to_owned(),
+        after: "m1".to_owned(),
+    }]);
+    let view = ChartView::of(&history).expect("there is something");
+    let told: Vec<&str> = view.changes.iter().map(|one| one.told.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "the legacy gave clients no whole answer from 00:01 UTC to 00:03 UTC, to within 1 minute: 31 requests (30 legacy_unreachable, 1 \
+             legacy_timeout)",
+            "no process recorded from 01:00:00 UTC to 02:00:01 UTC: m1 was last heard of then, and it began again",
+            "candidate 2 gave no answer from 02:00:07 UTC to 02:02:13 UTC, and answered again at 02:02:15 UTC: 75 requests failed, and 70 \
+             were not sent to it",
+        ]
+    );
+    let gaps: Vec<_> = view.gaps.iter().map(|gap| (gap.place, gap.told)).collect();
+    assert_eq!(
+        gaps,
+        [(1, "no process recorded"), (3, "nothing is recorded")]
+    );
+    assert_eq!((view.hurt.len(), view.outages.len()), (1, 1));
 }

@@ -132,3 +132,73 @@ fn an_incident_ends_with_minutes_that_are_clearly_better_and_no_later_one_joins_
     // A few of many that still differ are no end.
     assert_eq!(state(&[bad(1), (2, 60, 300)]), (Differs, Some(1), Some(3)));
 }
+
+/// Three requests of ten differ, three times in a night with hours between in which none does.
+#[test]
+fn of_several_incidents_the_present_one_is_named() {
+    let thresholds = Thresholds {
+        max_mismatch_rate: 0.0001,
+        ..Thresholds::default()
+    };
+    let onset_of = |night: &[(i64, u64, u64)]| {
+        let buckets = night.iter().map(|(minute, differing, compared)| {
+            let compared = Compared {
+                compared: *compared,
+                differing: *differing,
+            };
+            (Timestamp::from_micros(minute * MINUTE), compared)
+        });
+        onset(&buckets.collect::<Vec<_>>(), MINUTE, &thresholds)
+    };
+    let minute = |time: Option<Timestamp>| time.map(|time| time.as_micros() / MINUTE);
+    // Too few to prove that it was calm, and enough to see it.
+    let bad = [20, 120, 220];
+    let night: Vec<_> = (0..=220)
+        .map(|minute| {
+            (
+                minute,
+                3 * u64::from(bad.contains(&minute)),
+                if bad.contains(&minute) { 60 } else { 1 },
+            )
+        })
+        .collect();
+    let found = onset_of(&night);
+    assert_eq!(found.state, OnsetState::Differs);
+    assert_eq!(
+        (minute(found.from), minute(found.latest)),
+        (Some(20), Some(220))
+    );
+    let history: History = serde_json::from_value(serde_json::json!({
+        "schema": "", "migration": "m", "legacy_version": null, "candidate_version": null, "route": null,
+        "window": null, "bucket_seconds": 60, "buckets": [], "without_excused": true, "with_latency": false,
+        "identities": [], "marks": [], "routes": [], "routes_left_out": 0, "groups": []
+    }))
+    .expect("a history");
+    let about = Of {
+        route: None,
+        version: None,
+    };
+    let told = |found: &Onset| {
+        sentence(found, &about, &history, &Hour::of(&history)).expect("there is something to say")
+    };
+    let several = told(&found);
+    assert!(
+        several.starts_with("Differs since 1970-01-01 03:40 UTC, as several times before since 1970-01-01 00:20 UTC: "),
+        "{several}"
+    );
+    // Without requests in between nobody knows.
+    let quiet: Vec<_> = night
+        .iter()
+        .filter(|(_, differing, _)| *differing > 0)
+        .copied()
+        .collect();
+    assert_eq!(minute(onset_of(&quiet).latest), None);
+    // One request before proves nothing.
+    let one = told(&onset_of(&[(0, 0, 1), (1, 30, 60), (2, 30, 60)]));
+    assert!(
+        one.ends_with("; only 1 request was compared before that, too few to tell whether it differed then, too"),
+        "{one}"
+    );
+    let enough = told(&onset_of(&[(0, 0, 60), (1, 30, 60), (2, 30, 60)]));
+    assert!(enough.contains("so it began about then"), "{enough}");
+}

@@ -33,14 +33,65 @@ fn a_candidate_is_down_since_it_failed_on_everything() {
         alerts[0].contains(&format!("since between {from} and {to} ")),
         "{alerts:?}"
     );
-    // One failure is no end, and one answer is a begin.
-    for recent in [
-        &[(-1, 1, 0, 1, 1, 0)][..],
-        &[(-1, 60, 0, 60, 60, 0), (0, 60, 0, 60, 59, 0)],
-    ] {
-        let recent: Vec<Counts> = recent.to_vec();
-        assert_eq!(told(&recent, &[], &LIVE(), &[]).2, Vec::<String>::new());
+    // One failure is no end, and one answer is a begin: but a minute in which it answered one of sixty is told, too.
+    let one: &[Counts] = &[(-1, 1, 0, 1, 1, 0)];
+    assert_eq!(told(one, &[], &LIVE(), &[]).2, Vec::<String>::new());
+    let mostly = |failed: u64| {
+        let recent: &[Counts] = &[(-1, 60, 0, 60, 60, 0), (0, 60, 0, 60, failed, 0)];
+        told(recent, &[], &LIVE(), &[]).2
+    };
+    let since = clock(minute(0));
+    assert_eq!(
+        mostly(59),
+        [format!(
+            "Candidate failed since {since}: on 59 of 60 requests; the record counts by minutes, so whether it still does is known where it \
+             is asked"
+        )]
+    );
+    assert_eq!(mostly(29), Vec::<String>::new());
+}
+
+/// As soon as the mirror says that it fails, long before it leaves it alone, and also in a minute that has good requests, or none.
+#[test]
+fn that_it_fails_and_is_still_asked_is_told_from_the_first_moment_on() {
+    let live = LIVE();
+    let since = minute(0).saturating_add_micros(7_000_000);
+    let exactly = |time: Timestamp| time.to_string().get(11..19).expect("a second").to_owned();
+    let told = |recent: &[Counts], shadowing: bool| {
+        let mut fails = status(true, "");
+        fails.candidate_failing_since = Some(since);
+        fails.shadowing = shadowing;
+        let lately = lately(history(1, recent), &[]);
+        let now = Now {
+            watermarks: &live,
+            counted: None,
+            history: &history(15, &[]),
+            lately: &lately,
+            status: Some(&fails),
+            candidate_version: "",
+        };
+        let alerts = now.alerts(exactly).into_iter();
+        let mut alerts = alerts.filter(|alert| alert.what.starts_with("Candidate"));
+        let alert = alerts.next().expect("it fails");
+        format!("{}: {}", alert.what, alert.about)
+    };
+    let at = exactly(since);
+    // In a minute with good requests, and before the record has any.
+    for recent in [&[(0, 60, 0, 60, 20, 0)][..], &[]] {
+        assert_eq!(
+            told(recent, true),
+            format!("Candidate fails: since {at} it answered nothing; it is still asked")
+        );
     }
+    // In one that has none: it is not over.
+    let none: &[Counts] = &[(-1, 60, 0, 60, 0, 0), (0, 30, 0, 30, 30, 0)];
+    assert_eq!(
+        told(none, true),
+        format!(
+            "Candidate fails: since {at} it failed on all requests that were sent to it (30); it is still asked"
+        )
+    );
+    assert!(told(none, false).ends_with("; it is asked nothing now"));
 }
 
 #[test]
@@ -158,7 +209,7 @@ fn a_candidate_that_answers_what_cannot_be_compared_is_not_down() {
         candidate_version: "",
     };
     assert!(of_candidate(&fails, &fails, &now()).is_some());
-    fails.buckets[1].candidate_unanswered = 29;
+    fails.buckets[1].candidate_unanswered = 2;
     assert_eq!(of_candidate(&fails, &fails, &now()), None);
 }
 

@@ -32,6 +32,7 @@ fn mirror(answered: u64, failed: u64, failures: Option<(i64, i64, u64)>) -> Stat
                 to: second(to),
                 failed,
             }),
+            ..ClientsNow::default()
         }),
         ..status(true, "")
     }

@@ -1,0 +1,204 @@
+//! When the candidate gave no answer, to the second, as this process has noticed it.
+//!
+//! The record counts by minutes, in which an outage of seconds has no begin and no end. So what was counted since the last look, a few
+//! times a second, is looked at: a stretch begins with a look in which most failed and ends with one in which most was answered. It is
+//! of the process alone, in memory alone; no request pays for it.
+
+use std::collections::VecDeque;
+
+use parity_schemas::lately::{CandidateFailures, MAX_STRETCHES};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+
+/// Failures of a stretch that is kept: fewer may be those of one bad client.
+const LEAST: u64 = 3;
+/// A failure this long before is not the begin of a stretch.
+const NEAR_MICROS: i64 = 1_000_000;
+
+/// Adds one to a list of the latest.
+pub(super) fn keep<T>(list: &mut VecDeque<T>, one: T, most: usize) {
+    while list.len() >= most {
+        list.pop_front();
+    }
+    list.push_back(one);
+}
+
+/// What of the candidate was counted between two looks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    pub(super) failed: u64,
+    pub(super) answered: u64,
+}
+
+impl Look {
+    /// Adds requests without a verdict. What was not sent, or says nothing of the candidate, is neither.
+    pub(super) fn add(&mut self, reason: Reason, count: u64) {
+        let sum = if reason.is_unanswered() {
+            &mut self.failed
+        } else if reason.is_candidate_failure() {
+            // An answer that cannot be compared is one.
+            &mut self.answered
+        } else {
+            return;
+        };
+        *sum = sum.saturating_add(count);
+    }
+
+    /// Whether anything was counted.
+    pub(super) const fn is_any(self) -> bool {
+        self.failed > 0 || self.answered > 0
+    }
+}
+
+/// The latest stretches.
+#[derive(Default)]
+pub(super) struct Stretches {
+    ended: VecDeque<CandidateFailures>,
+    open: Option<CandidateFailures>,
+    /// Failures of the look before, among which more was answered.
+    begun: Option<(Timestamp, u64)>,
+}
+
+impl Stretches {
+    /// Adds what was counted of this version since the last look.
+    pub(super) fn look(&mut self, look: Look, version: &str, now: Timestamp) {
+        let Look { failed, answered } = look;
+        if !look.is_any() {
+            return;
+        }
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.candidate_version != version)
+        {
+            // It is another candidate: of the one before nothing more will be known.
+            self.end(None);
+        }
+        if failed >= answered {
+            let near = self.begun.take().filter(|(begun, _)| {
+                let passed = now.as_micros().saturating_sub(begun.as_micros());
+                (0..NEAR_MICROS).contains(&passed)
+            });
+            let open = self.open.get_or_insert_with(|| {
+                let (from, failed) = near.unwrap_or((now, 0));
+                CandidateFailures {
+                    candidate_version: version.to_owned(),
+                    from,
+                    to: now,
+                    answered: None,
+                    failed,
+                }
+            });
+            open.to = open.to.max(now);
+            open.failed = open.failed.saturating_add(failed);
+            return;
+        }
+        if let Some(open) = self.open.as_mut() {
+            if failed > 0 {
+                open.to = open.to.max(now);
+                open.failed = open.failed.saturating_add(failed);
+            }
+            self.end(Some(now));
+            self.begun = None;
+        } else {
+            self.begun = (failed > 0).then_some((now, failed));
+        }
+    }
+
+    fn end(&mut self, answered: Option<Timestamp>) {
+        if let Some(mut open) = self.open.take().filter(|open| open.failed >= LEAST) {
+            open.answered = answered;
+            keep(&mut self.ended, open, MAX_STRETCHES);
+        }
+    }
+
+    /// The stretches, the earliest first, with the one that goes on.
+    pub(super) fn told(&self) -> Vec<CandidateFailures> {
+        let open = self.open.iter().filter(|open| open.failed >= LEAST);
+        self.ended.iter().chain(open).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(quarter: i64) -> Timestamp {
+        Timestamp::from_micros(1_790_000_000_000_000 + quarter * 250_000)
+    }
+
+    /// What is told of looks: when, what failed, what was answered.
+    fn told(looks: &[(i64, u64, u64)]) -> Vec<(i64, i64, Option<i64>, u64)> {
+        let mut stretches = Stretches::default();
+        for (quarter, failed, answered) in looks {
+            let look = Look {
+                failed: *failed,
+                answered: *answered,
+            };
+            stretches.look(look, "2", at(*quarter));
+        }
+        let quarter = |time: Timestamp| (time.as_micros() - at(0).as_micros()) / 250_000;
+        let each = stretches.told().into_iter();
+        each.map(|one| {
+            assert_eq!(one.candidate_version, "2");
+            let answered = one.answered.map(quarter);
+            (quarter(one.from), quarter(one.to), answered, one.failed)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_stretch_is_from_the_first_failure_to_the_first_answer() {
+        let outage = [(0, 0, 9), (1, 4, 5), (2, 9, 0), (3, 0, 0), (40, 1, 0)];
+        assert_eq!(told(&outage), [(1, 40, None, 14)]);
+        let over = [&outage[..], &[(60, 0, 1), (61, 0, 9)]].concat();
+        assert_eq!(told(&over), [(1, 40, Some(60), 14)]);
+        // Two that are near are two.
+        let two = [&over[..], &[(64, 8, 1), (68, 1, 8)]].concat();
+        assert_eq!(told(&two), [(1, 40, Some(60), 14), (64, 68, Some(68), 9)]);
+    }
+
+    #[test]
+    fn what_fails_now_and_then_is_none() {
+        let flaky: Vec<_> = (0..400).map(|quarter| (quarter, 2, 60)).collect();
+        assert!(told(&flaky).is_empty());
+        let seldom: Vec<_> = (0..400)
+            .map(|quarter| {
+                (
+                    quarter * 4,
+                    u64::from(quarter % 5 == 0),
+                    u64::from(quarter % 5 != 0),
+                )
+            })
+            .collect();
+        assert!(told(&seldom).is_empty());
+        let many: Vec<_> = (0..400)
+            .map(|quarter| {
+                (
+                    quarter,
+                    9 * u64::from(quarter % 2 == 0),
+                    9 * u64::from(quarter % 2 == 1),
+                )
+            })
+            .collect();
+        assert_eq!(told(&many).len(), MAX_STRETCHES);
+    }
+
+    #[test]
+    fn another_candidate_does_not_go_on_with_the_outage_of_the_one_before() {
+        let mut stretches = Stretches::default();
+        let fails = Look {
+            failed: 9,
+            answered: 0,
+        };
+        for (version, quarter) in [("1", 0), ("2", 4)] {
+            stretches.look(fails, version, at(quarter));
+        }
+        let told = stretches.told();
+        let told: Vec<_> = told
+            .iter()
+            .map(|one| (one.candidate_version.as_str(), one.failed))
+            .collect();
+        assert_eq!(told, [("1", 9), ("2", 9)]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Incidents as somebody on call reads of them: an outage of the legacy, a restart, a reload. Each is told where and when it was, and how exactly that is known.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+
+use crate::nights::{says, switched};
+use crate::support::process::{Mirror, Place};
+use crate::support::service::Service;
+use crate::support::{wait_for, wait_or_tell};
+
+fn status(mirror: &Mirror<'_>) -> Value {
+    mirror.ask("/api/v1/status").json()
+}
+
+#[test]
+fn an_outage_of_the_legacy_stands_in_the_chart_because_clients_were_hurt() {
+    let (legacy, is_on) = switched("{}");
+    let candidate = Service::json("{}");
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let ui = place.ui();
+    mirror.get("/x");
+    is_on.store(false, Ordering::SeqCst);
+    for _ in 0..5 {
+        assert_eq!(mirror.get("/x").status, 502);
+    }
+    is_on.store(true, Ordering::SeqCst);
+    assert_eq!(mirror.get("/x").status, 200);
+    for path in ["/history", "/"] {
+        let told = [
+            "the legacy gave clients no whole answer ",
+            ": 5 requests (5 legacy_unreachable)",
+            "<rect class=\"hurt\"",
+            "clients got no whole answer</p>",
+        ];
+        says(&mirror, path, &told);
+        says(
+            &ui,
+            path,
+            &[&told[..], &[", to within 1 minute: 5 requests"]].concat(),
+        );
+    }
+    let history = mirror.ask("/api/v1/history?since=1h").json();
+    let outage = &history["client_outages"][0];
+    assert_eq!(
+        (&outage["step_seconds"], &outage["failed"]),
+        (&1.into(), &5.into()),
+        "{history}"
+    );
+    ui.stop();
+    mirror.stop();
+}
+
+#[test]
+fn a_time_in_which_no_process_recorded_is_told_as_that() {
+    let service = Service::json("{}");
+    let place = Place::new();
+    let first = place.mirror(&service.url(), &service.url(), &[]);
+    first.get("/x");
+    first.settled(1);
+    first.stop();
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    store
+        .execute_batch(
+            "UPDATE tallies SET interval_start = interval_start - 3600000000; \
+             UPDATE watermarks SET started = started - 3600000000, written = written - 3600000000",
+        )
+        .expect("an hour ago");
+    drop(store);
+    let second = place.mirror(&service.url(), &service.url(), &[]);
+    second.get("/x");
+    second.settled(2);
+    says(
+        &second,
+        "/history?since=2h",
+        &[
+            ": no process recorded from ",
+            ": test was last heard of then, and it began again",
+            "<title>no process recorded</title>",
+            "</svg> no process recorded</p>",
+        ],
+    );
+    second.stop();
+    let ui = place.ui();
+    let page = ui.ask("/history?since=2h").text();
+    assert_eq!(
+        page.matches("no process recorded from ").count(),
+        1,
+        "{page}"
+    );
+    ui.stop();
+}
+
+#[test]
+fn a_reload_is_not_told_as_the_begin_of_the_process() {
+    let service = Service::json("{}");
+    let place = Place::new();
+    place.write("parity.toml", "");
+    let mirror = place.mirror(&service.url(), &service.url(), &[]);
+    mirror.get("/x");
+    mirror.settled(1);
+    let started = status(&mirror)["started"].clone();
+    let began = |document: &Value| {
+        document["watermarks"][0]["started"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let report = || mirror.ask("/api/v1/report").json();
+    let first = began(&report());
+    // A second later, so that the two can be told apart on the page.
+    let second = |time: &str| time.get(..19).map(|time| time.replace('T', " "));
+    let start = started.as_str().and_then(second).expect("a time");
+    wait_for("another second", || {
+        let now = parity_schemas::time::Timestamp::now().to_string();
+        (second(&now).as_deref() > Some(start.as_str())).then_some(())
+    });
+    place.write(
+        "parity.toml",
+        "[[rule]]\nid = \"a\"\npath = \"/a\"\naction = \"ignore\"\nreason = \"set on read\"\n",
+    );
+    mirror.signal("HUP");
+    let next = wait_or_tell(
+        || began(&report()).filter(|next| Some(next) != first.as_ref()),
+        || report().to_string(),
+    );
+    let next = second(&next).expect("a time");
+    let page = says(
+        &mirror,
+        "/health",
+        &["Rules and versions since", "Process began", &next],
+    );
+    let cell = |time: &str| format!("<td class=\"time\">{time}Z</td>");
+    assert!(
+        page.contains(&format!("{}{}", cell(&start), cell(&next)))
+            && page.contains(&format!("<dt>Process</dt><dd>runs since {start}Z</dd>")),
+        "{start} and {next} in {page}"
+    );
+    mirror.stop();
+}
