@@ -14,6 +14,7 @@ mod screens;
 pub(crate) mod shell;
 mod soak;
 mod stress;
+mod told;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -36,7 +37,7 @@ use uuid::Uuid;
 use crate::links::escaped;
 use crate::view;
 use crate::view::words::{
-    elapsed, grouped, most_frequent, percent as share, rate, sentence, targets, version,
+    elapsed, grouped, most_frequent, percent as share, rate, targets, version,
 };
 use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
@@ -48,6 +49,7 @@ pub(crate) use screens::{
 use shell::{Scope, Screen, Shell};
 pub use soak::soak;
 pub use stress::stress;
+use told::told;
 
 use crate::view::{
     Cause, CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, Equal, GroupTimes,

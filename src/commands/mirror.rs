@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use parity_dashboards::terminal;
 use parity_schemas::audit::{AuditAction, AuditOutcome, AuditSource};
+use parity_schemas::edited::Edited;
 use parity_schemas::time::Timestamp;
 
 use crate::cli::MirrorArgs;
@@ -84,8 +85,10 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         }
         Signal::Reload => {
             let mut change = String::new();
+            let mut known = Edited::default();
             let outcome = load().map_err(anyhow::Error::from).and_then(|next| {
                 change = next.change_of(&settings);
+                known = next.known_edited(&settings);
                 reload(&mut instance, &mut settings, next)
             });
             match &outcome {
@@ -105,6 +108,11 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             };
             let what = (AuditAction::Reload, AuditSource::Signal);
             instance.changed(what, ended, (String::new(), told));
+            if outcome.is_ok() && !known.is_empty() {
+                // Nothing of the register is in the counts, so a chart and the page of a group have this line alone.
+                let what = (AuditAction::KnownChanged, AuditSource::Signal);
+                instance.changed(what, AuditOutcome::Done, (String::new(), known.told()));
+            }
             alarm.set(settings.next_expiry);
             false
         }

@@ -25,6 +25,7 @@ impl ClickHouseReader {
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),
             (" AND candidate_version = ?", &selection.candidate_version),
+            (" AND rules_hash = ?", &selection.rules_hash),
         ];
         let mut condition = "WHERE migration = ?".to_owned();
         for (of_version, version) in &versions {
