@@ -281,7 +281,7 @@ mod tests {
             )
         );
         let more = told(&decided(|report| {
-            report.carried = vec![carried(0, &["GET /b"])]
+            report.carried = vec![carried(0, &["GET /b"])];
         }));
         let more = more.expect("something is counted");
         assert!(
