@@ -19,7 +19,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 /// How long a connection may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What an answer may take.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ impl Fetching {
 const OF_LEAF: &str = "CaUsedAsEndEntity";
 
 /// An error and its causes, with what to do about a certificate that cannot work.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = told(error);
     if text.contains(OF_LEAF) {
         text.push_str(
@@ -132,6 +132,15 @@ fn connector(ca_file: Option<&Path>) -> Result<HttpsConnector<HttpConnector>> {
     let mut http = HttpConnector::new();
     http.set_connect_timeout(Some(CONNECT_TIMEOUT));
     http.enforce_http(false);
+    Ok(HttpsConnectorBuilder::new()
+        .with_tls_config(trusting(ca_file)?)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(http))
+}
+
+/// Trusts the certificates of the system, and those of `ca_file`.
+pub(crate) fn trusting(ca_file: Option<&Path>) -> Result<rustls::ClientConfig> {
     let mut roots = rustls::RootCertStore::empty();
     // A system may have some that cannot be parsed; what matters is whether the port's issuer can.
     let (_added, _ignored) =
@@ -150,14 +159,9 @@ fn connector(ca_file: Option<&Path>) -> Result<HttpsConnector<HttpConnector>> {
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
+    Ok(rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("the provider is built with TLS 1.2 and 1.3")
         .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http))
+        .with_no_client_auth())
 }

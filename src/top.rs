@@ -4,6 +4,7 @@
 //! command waits for signals. None waits for another one but to end: a port that does not answer delays no key, and
 //! whoever is slow misses only what was overtaken.
 
+mod lines;
 mod poll;
 mod source;
 mod window;

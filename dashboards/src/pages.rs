@@ -10,12 +10,12 @@ mod exchange;
 mod group;
 mod load_chart;
 mod overview;
-mod pieces;
 pub(crate) mod rerun;
 mod screens;
 pub(crate) mod shell;
 mod soak;
 mod stress;
+mod told;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -34,22 +34,22 @@ use uuid::Uuid;
 
 use crate::links::escaped;
 use crate::view;
-use crate::view::words::{grouped, percent as share, sentence, version};
+use crate::view::words::{grouped, percent as share, version};
 use cells::{
-    count, fields_compared, in_flight, latency, lines, moment, most_frequent_share, number,
-    percent, places, second, side, target_count, time,
+    count, fields_compared, latency, lines, moment, most_frequent_share, number, percent, places,
+    second, side, target_count, time,
 };
 use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
-use pieces::pieces;
 pub(crate) use screens::{
     causes, causes_names, groups, health, history, noise, routes, rules, unknown_migration,
 };
 use shell::{Scope, Screen, Shell};
 pub use soak::soak;
 pub use stress::stress;
+use told::told;
 
 use crate::view::{
     Cause, CauseName, ClientsView, Completeness, Decided, DecisionView, Entry, GroupTimes,

@@ -43,6 +43,7 @@ use question::Asking;
 
 pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
+pub use guard::ONE_HOST;
 pub use reruns::{Reruns, RunAgain};
 pub use site::{MirrorAdmin, Process, RolloutAdmin, RolloutSet, Site};
 pub use tokio_rustls::TlsAcceptor;

@@ -43,6 +43,7 @@ pub(crate) mod stress;
 mod suggested;
 mod tried;
 mod unanswered;
+mod uncounted;
 mod verified;
 pub(crate) mod words;
 
@@ -88,6 +89,7 @@ pub use status::{RecordingStatus, SinkStatus, Status};
 pub use suggested::{NOBODY, expires, suggested};
 pub use tried::tried;
 pub(crate) use unanswered::AllUnanswered;
+pub(crate) use uncounted::Uncounted;
 pub use verified::verified;
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.

@@ -25,6 +25,8 @@ vocabulary! {
         ShadowingOn = "shadowing_on" => "shadowing was started",
         /// The configuration was read again.
         Reload = "reload" => "the configuration was read again",
+        /// The register of known differences was changed, by a configuration that was read again. The detail names the entries.
+        KnownChanged = "known_changed" => "the known differences were changed",
         /// A rule has expired, and the configuration holds without it.
         RuleExpired = "rule_expired" => "a rule has expired and no longer applies",
         /// A recorded request was sent to both services again.
@@ -77,6 +79,7 @@ impl AuditAction {
             Self::ShadowingOff => "to stop shadowing",
             Self::ShadowingOn => "to start shadowing",
             Self::Reload => "to have the configuration read again",
+            Self::KnownChanged => "to change the known differences",
             Self::RuleExpired => "to leave out a rule that has expired",
             Self::Rerun => "to send a recorded request to both services again",
             Self::Decision => "to have a decision stored",

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clients::Clients;
+use crate::edited::Edited;
 use crate::evidence::Window;
 use crate::recheck::ClassCounts;
 use crate::time::Timestamp;
@@ -40,7 +41,7 @@ pub struct History {
     /// Since when the services differ; `None` until somebody has said what is allowed.
     #[serde(default)]
     pub onset: Option<Onset>,
-    /// Whether `differing` is without what is noise or known, as in a report; otherwise that counts, too.
+    /// Whether `differing` is without what is noise or known, or excused by the rules in force, as in a report; otherwise that counts, too.
     pub without_excused: bool,
     /// Whether the buckets have latencies. They are only read where few tallies are in the range.
     pub with_latency: bool,
@@ -89,7 +90,7 @@ pub struct HistoryBucket {
     pub mismatches: u64,
     /// Them by class; their sum is `mismatches`.
     pub classes: ClassCounts,
-    /// Mismatches of noise or of known differences, which do not count.
+    /// Mismatches of noise or of known differences, or that the rules in force when it is read excuse: they do not count.
     pub excused: u64,
     /// Times the candidate failed, or only its answer could not be compared.
     pub candidate_failures: u64,
@@ -159,6 +160,8 @@ vocabulary! {
         CandidateVersion = "candidate_version" => "another version of the candidate",
         /// Other rules.
         Rules = "rules" => "other rules",
+        /// Other entries in the register of known differences.
+        Known = "known" => "other known differences",
         /// Sampling, limits or routes.
         Configuration = "configuration" => "another part of the traffic is compared",
         /// Nothing is compared from then on.
@@ -241,14 +244,18 @@ pub struct NewGroup {
 /// Something changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// When a process began to count under it, or else the first interval that it counts in; of shadowing, when it was done.
+    /// When a process began to count under it, or else the first interval that it counts in; of shadowing and of known differences, when it
+    /// was done.
     pub time: Timestamp,
     /// What.
     pub kind: MarkKind,
-    /// What it was before, a version or a hash; empty for a configuration and for shadowing.
+    /// What it was before, a version or a hash; empty for a configuration, for shadowing and for known differences.
     pub from: String,
-    /// What it is from then on; for shadowing, who did it.
+    /// What it is from then on; for shadowing and for known differences, who did it.
     pub to: String,
+    /// Which rules or known differences came, went or say something else, as far as the record has their names.
+    #[serde(default, skip_serializing_if = "Edited::is_empty")]
+    pub names: Edited,
 }
 
 /// One route over time.

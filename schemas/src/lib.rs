@@ -21,6 +21,7 @@ pub mod decisions;
 pub mod differing;
 pub mod digest;
 pub mod documents;
+pub mod edited;
 pub mod evidence;
 pub mod exchange;
 mod explanation;

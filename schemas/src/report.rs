@@ -157,6 +157,28 @@ impl Report {
 }
 
 impl Report {
+    /// The time that all counts are of: `window` is that of the present rules alone, and what is carried over from earlier rules was
+    /// counted before it.
+    pub fn counted_window(&self) -> Option<Window> {
+        let carried = self.carried.iter();
+        let carried = carried.filter(|rules| rules.routes > 0 && rules.expired.is_empty());
+        self.since(carried.map(|rules| rules.from))
+    }
+
+    /// The same of one route, whose count may have begun anew with the present rules.
+    pub fn counted_window_of(&self, route: &str) -> Option<Window> {
+        let carried = self.carried.iter().filter(|rules| rules.keeps(route));
+        self.since(carried.map(|rules| rules.from))
+    }
+
+    fn since(&self, begins: impl Iterator<Item = Timestamp>) -> Option<Window> {
+        let window = self.window?;
+        Some(Window {
+            from: begins.fold(window.from, Timestamp::min),
+            ..window
+        })
+    }
+
     /// Says of each group whether it is known.
     fn state_groups(&mut self) {
         let known = self.known.iter().flat_map(|known| &known.groups);

@@ -72,6 +72,9 @@ pub struct Selection {
     pub legacy_version: Option<String>,
     /// Only of this version of the candidate.
     pub candidate_version: Option<String>,
+    /// Only what was counted under the rules with this hash, as it was counted: nothing of others is carried over. Those that
+    /// were last in force if `None`.
+    pub rules_hash: Option<String>,
     /// Only intervals that begin at this time or later.
     pub since: Option<Timestamp>,
     /// Whether the evidence is to have times to the first byte, which take as long to read as all other counts.
@@ -109,6 +112,7 @@ impl Selection {
         };
         same(&self.legacy_version, &identity.legacy_version)
             && same(&self.candidate_version, &identity.candidate_version)
+            && same(&self.rules_hash, &identity.rules_hash)
     }
 
     /// The name of the selected migration.
@@ -268,7 +272,7 @@ impl Reader {
         &self,
         selection: &Selection,
     ) -> Result<Found<Option<Evidence>>, StoreError> {
-        self.store.evidence(selection, self.redecide)
+        self.store.evidence(selection, self.redecide_for(selection))
     }
 
     /// The report of a selection; an empty one if nothing was recorded.
@@ -278,7 +282,12 @@ impl Reader {
 
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
-        self.store.report(selection, self.redecide)
+        self.store.report(selection, self.redecide_for(selection))
+    }
+
+    /// What becomes of counts under earlier rules, unless one wants those of some rules alone.
+    fn redecide_for(&self, selection: &Selection) -> Option<Redecide> {
+        self.redecide.filter(|_| selection.rules_hash.is_none())
     }
 
     /// What the store holds: migrations, and versions of the candidate of this one.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use parity_dashboards::terminal;
 use parity_schemas::audit::{AuditAction, AuditOutcome, AuditSource};
+use parity_schemas::edited::Edited;
 use parity_schemas::time::Timestamp;
 
 use crate::cli::MirrorArgs;
@@ -84,8 +85,10 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         }
         Signal::Reload => {
             let mut change = String::new();
+            let mut known = Edited::default();
             let outcome = load().map_err(anyhow::Error::from).and_then(|next| {
                 change = next.change_of(&settings);
+                known = next.known_edited(&settings);
                 reload(&mut instance, &mut settings, next)
             });
             match &outcome {
@@ -99,12 +102,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
                 }
             }
             instance.reloaded(&outcome);
-            let (ended, told) = match &outcome {
-                Ok(()) => (AuditOutcome::Done, change),
-                Err(error) => (AuditOutcome::Refused, error::line(error)),
-            };
-            let what = (AuditAction::Reload, AuditSource::Signal);
-            instance.changed(what, ended, (String::new(), told));
+            audit_reload(&instance, &outcome, change, &known);
             alarm.set(settings.next_expiry);
             false
         }
@@ -129,6 +127,21 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     }
     instance.finish_or_abandon(&mut signals)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps what a reload changed, or why it changed nothing.
+fn audit_reload(instance: &Instance, outcome: &Result<()>, change: String, known: &Edited) {
+    let (ended, told) = match outcome {
+        Ok(()) => (AuditOutcome::Done, change),
+        Err(error) => (AuditOutcome::Refused, error::line(error)),
+    };
+    let what = (AuditAction::Reload, AuditSource::Signal);
+    instance.changed(what, ended, (String::new(), told));
+    if outcome.is_ok() && !known.is_empty() {
+        // Nothing of the register is in the counts, so a chart and the page of a group have this line alone.
+        let what = (AuditAction::KnownChanged, AuditSource::Signal);
+        instance.changed(what, AuditOutcome::Done, (String::new(), known.told()));
+    }
 }
 
 /// Says that it began and where it listens, and warns when the candidate version is missing.

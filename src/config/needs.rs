@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use parity_comparator::redact::{AttributeConfig, MAX_HEADERS, RedactConfig};
 use parity_comparator::rules::Rules;
+use parity_schemas::edited::Edited;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::RuleText;
@@ -121,8 +122,26 @@ impl MirrorSettings {
         changed.map(|((name, fixed, _), _)| (*name, *fixed))
     }
 
+    /// The rules in force that these settings add to those of a running mirror, remove or change.
+    fn rules_edited(&self, running: &Self) -> Edited {
+        let [before, after] = [running, self].map(|settings| {
+            let texts = settings.rules.texts();
+            texts.map(|rule| (rule.id.as_str(), rule))
+        });
+        Edited::between(before, after)
+    }
+
+    /// The same of the entries of the register of known differences.
+    pub(crate) fn known_edited(&self, running: &Self) -> Edited {
+        let [before, after] = [running, self].map(|settings| {
+            let entries = settings.known.iter();
+            entries.map(|entry| (entry.id.as_str(), entry))
+        });
+        Edited::between(before, after)
+    }
+
     /// What these settings change of those of a running mirror, in words: how much is shadowed with its values, the rules by
-    /// their hash, and of the others their names.
+    /// their hash and the names of those that were edited, known differences by their names, and of the others the names of the settings.
     pub(crate) fn change_of(&self, running: &Self) -> String {
         let mut told = Vec::new();
         let shares = [running, self].map(|settings| settings.mirror.policy.sampling.share);
@@ -131,8 +150,17 @@ impl MirrorSettings {
             told.push(format!("sample {before} → {now}"));
         }
         let [before, now] = [running, self].map(|settings| &settings.identity.rules_hash);
-        if before != now {
+        let edited = self.rules_edited(running);
+        if before != now && edited.is_empty() {
             told.push(format!("rules {before} → {now}"));
+        } else if before != now {
+            told.push(format!("rules {before} → {now} ({})", edited.told()));
+        } else if !edited.is_empty() {
+            told.push(format!("rules ({}), which decide as before", edited.told()));
+        }
+        let known = self.known_edited(running);
+        if !known.is_empty() {
+            told.push(format!("known differences ({})", known.told()));
         }
         let sample = self.changed(running).map(|(name, _)| name);
         let names: Vec<&str> = sample.filter(|name| *name != mirror::SAMPLE.key).collect();
@@ -140,7 +168,7 @@ impl MirrorSettings {
             told.push(names.join(", "));
         }
         if told.is_empty() {
-            "nothing that is a setting or a rule has changed".to_owned()
+            "nothing that is a setting, a rule or a known difference has changed".to_owned()
         } else {
             format!("changed: {}", told.join(", "))
         }

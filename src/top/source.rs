@@ -1,7 +1,8 @@
 //! An admin port, asked by HTTP. Every answer has a limit in bytes and in time.
 //!
 //! A port is asked nothing, shown no token and changed in no way before it has proven to be an admin port of parity ([`Source::prove`]):
-//! whoever mistypes a port may have that of the proxy, which passes what it gets on to the legacy service.
+//! whoever mistypes a port may have that of the proxy, which passes what it gets on to the legacy service. Each new connection
+//! proves it again, because another program may have taken the port since.
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,12 +14,15 @@ use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode, Uri};
+use parity_dashboards::server::ONE_HOST;
 use parity_schemas::documents::{ErrorCode, ErrorDocument};
 use parity_schemas::visible::visible_up_to;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::fetching::{Fetching, Missed, Within};
+use crate::fetching::{Missed, Within};
+
+use super::lines::{Asked as Answer, Line, Lines, with_hosts};
 
 /// Largest answer that is read from a store: a report of ten thousand groups has about half of it.
 const MAX_ANSWER: usize = 64 << 20;
@@ -111,13 +115,13 @@ impl Refused {
 
 /// An admin port.
 pub(crate) struct Source {
-    client: Fetching,
+    lines: Lines,
     base: Base,
     /// The token, if there is one.
     headers: HeaderMap,
     asked: Asked,
-    /// Whether it has proven what it is since it was last lost.
-    is_proven: AtomicBool,
+    /// Whether its API was described since it was last lost.
+    is_described: AtomicBool,
 }
 
 /// What the description of an API says of itself.
@@ -147,11 +151,11 @@ impl Source {
             headers.insert(header::AUTHORIZATION, value);
         }
         Ok(Self {
-            client: Fetching::new(ca_file)?,
+            lines: Lines::to(&base.0, ca_file)?,
             base: base.clone(),
             headers,
             asked,
-            is_proven: AtomicBool::new(false),
+            is_described: AtomicBool::new(false),
         })
     }
 
@@ -215,14 +219,10 @@ impl Source {
     }
 
     async fn ask(&self, method: Method, path: &str, limit: Duration) -> Result<Bytes, Refused> {
-        if !self.is_proven.load(Ordering::Relaxed) {
-            self.prove().await?;
-            self.is_proven.store(true, Ordering::Relaxed);
-        }
-        let answered = self.send(method, path, &self.headers, limit).await;
-        let (status, body) = answered.inspect_err(|_| {
-            // Whoever answers there next may be somebody else.
-            self.is_proven.store(false, Ordering::Relaxed);
+        let asked = self.on_proven(&method, path, limit).await;
+        let (status, body) = asked.inspect_err(|_| {
+            // Whoever answers there next may be of another version.
+            self.is_described.store(false, Ordering::Relaxed);
         })?;
         if status == StatusCode::OK {
             return Ok(body);
@@ -235,16 +235,70 @@ impl Source {
         })
     }
 
-    /// Asks for the description of the API, and looks whether it is that of parity. First without the token: only a port that
-    /// says by the status and in the words of parity that it needs one is shown it.
-    async fn prove(&self) -> Result<(), Refused> {
-        self.prove_no_proxy().await?;
-        let none = HeaderMap::new();
-        let (mut status, mut body) = self.send(Method::GET, PROOF, &none, SHORT).await?;
-        let is_asked_for =
-            status == StatusCode::UNAUTHORIZED && is_error(&body, ErrorCode::TokenNeeded);
+    /// Asks on a connection that has proven what is at its other end.
+    async fn on_proven(
+        &self,
+        method: &Method,
+        path: &str,
+        limit: Duration,
+    ) -> Result<(StatusCode, Bytes), Refused> {
+        let headers = with_hosts(&[self.lines.authority()], &self.headers);
+        while let Some(mut line) = self.lines.take() {
+            if let Some(answer) = self
+                .send(&mut line, (method, path), &headers, limit)
+                .await?
+            {
+                self.lines.keep(line);
+                return Ok(answer);
+            }
+        }
+        let mut line = self.prove().await?;
+        let answer = self
+            .send(&mut line, (method, path), &headers, limit)
+            .await?;
+        self.lines.keep(line);
+        answer.ok_or_else(|| self.hung_up())
+    }
+
+    fn hung_up(&self) -> Refused {
+        Refused::Unreachable(format!(
+            "{} closes each connection without an answer; the address of the admin port is --admin",
+            self.base.0
+        ))
+    }
+
+    async fn open(&self) -> Result<Line, Refused> {
+        let opened = self.lines.open().await;
+        opened.map_err(|missed| self.missed(missed, Within::of(SHORT)))
+    }
+
+    /// A connection that has proven that an admin port of parity is at its other end. The first question is refused by each of them, in
+    /// words that nobody else has; where a proxy before the port refuses it, or nothing is known of the API yet, the description of that
+    /// is asked for.
+    async fn prove(&self) -> Result<Line, Refused> {
+        let mut line = self.open().await?;
+        let is_admin = self.refuses_two_hosts(&mut line).await?;
+        if !(is_admin && self.is_described.load(Ordering::Relaxed)) {
+            self.describe(&mut line, is_admin).await?;
+            self.is_described.store(true, Ordering::Relaxed);
+        }
+        Ok(line)
+    }
+
+    /// Asks for the description of the API, and looks whether it is that of parity. Unless it is known to be an admin port, first
+    /// without the token: only a port that says by the status and in the words of parity that it needs one is shown it.
+    async fn describe(&self, line: &mut Line, is_admin: bool) -> Result<(), Refused> {
+        let (mut status, mut body) = if is_admin {
+            let answer = self.question(line, &self.headers).await?;
+            answer.ok_or_else(|| self.hung_up())?
+        } else {
+            self.question_of_stranger(line, &HeaderMap::new()).await?
+        };
+        let is_asked_for = !is_admin
+            && status == StatusCode::UNAUTHORIZED
+            && is_error(&body, ErrorCode::TokenNeeded);
         if is_asked_for && !self.headers.is_empty() {
-            (status, body) = self.send(Method::GET, PROOF, &self.headers, SHORT).await?;
+            (status, body) = self.question_of_stranger(line, &self.headers).await?;
         }
         if serde_json::from_slice::<ErrorDocument>(&body).is_ok()
             && matches!(
@@ -279,28 +333,53 @@ impl Source {
         }
     }
 
+    /// Asks for the description on a connection; `None` if that has ended.
+    async fn question(
+        &self,
+        line: &mut Line,
+        headers: &HeaderMap,
+    ) -> Result<Option<(StatusCode, Bytes)>, Refused> {
+        let headers = with_hosts(&[self.lines.authority()], headers);
+        self.send(line, (&Method::GET, PROOF), &headers, SHORT)
+            .await
+    }
+
+    /// The same, and on a new connection if this one has ended: there are servers that close it behind what they refuse.
+    async fn question_of_stranger(
+        &self,
+        line: &mut Line,
+        headers: &HeaderMap,
+    ) -> Result<(StatusCode, Bytes), Refused> {
+        if let Some(answer) = self.question(line, headers).await? {
+            return Ok(answer);
+        }
+        *line = self.open().await?;
+        let answer = self.question(line, headers).await?;
+        answer.ok_or_else(|| self.hung_up())
+    }
+
     /// Asks once what no server may serve: which of two hosts is meant is not said (RFC 9112 §3.2). The port of a mirror at which clients are
     /// served refuses it by itself, passes nothing on and counts nothing as received, so the slip of a person is in no record, and
-    /// nobody can hide a request by it. Everybody else is asked properly then: an admin port refuses it, too, in other words, and
-    /// so does a proxy before one.
-    async fn prove_no_proxy(&self) -> Result<(), Refused> {
-        let authority = self.base.0.rsplit('/').next().unwrap_or_default();
-        let mut hosts = HeaderMap::new();
-        for host in [authority, NO_HOST] {
-            let host = HeaderValue::try_from(host).map_err(|_| {
-                Refused::Unreachable(format!("{} is no address of a host", self.base.0))
-            })?;
-            hosts.append(header::HOST, host);
+    /// nobody can hide a request by it. An admin port refuses it in words of its own, and that is what this returns. Everybody else
+    /// is asked properly then: so does a proxy before an admin port refuse it.
+    async fn refuses_two_hosts(&self, line: &mut Line) -> Result<bool, Refused> {
+        let nobody = HeaderValue::from_static(NO_HOST);
+        let hosts = with_hosts(&[self.lines.authority(), &nobody], &HeaderMap::new());
+        let asked = (&Method::GET, PROOF);
+        let answer = self.send(line, asked, &hosts, SHORT).await?;
+        let (status, body) = answer.ok_or_else(|| self.hung_up())?;
+        if status != StatusCode::BAD_REQUEST {
+            return Ok(false);
         }
-        let (status, body) = self.send(Method::GET, PROOF, &hosts, SHORT).await?;
-        if status == StatusCode::BAD_REQUEST && body.starts_with(OF_PROXY) {
+        if body.starts_with(OF_PROXY) {
             return Err(Refused::Unreachable(format!(
                 "{} is the port of a mirror at which clients are served, and no admin port of parity: it refused the first question by itself, \
                  and nothing was passed on to the legacy or recorded. {NAME_IT}",
                 self.base.0
             )));
         }
-        Ok(())
+        let document: Option<ErrorDocument> = serde_json::from_slice(&body).ok();
+        Ok(document.is_some_and(|document| document.error == ONE_HOST))
     }
 
     fn refuses(&self, status: StatusCode, body: &Bytes) -> Refused {
@@ -311,39 +390,51 @@ impl Source {
         ))
     }
 
+    /// The answer; `None` if the connection had ended before.
     async fn send(
         &self,
-        method: Method,
-        path: &str,
+        line: &mut Line,
+        (method, path): (&Method, &str),
         headers: &HeaderMap,
         limit: Duration,
-    ) -> Result<(StatusCode, Bytes), Refused> {
-        let unreachable = |why: String| Refused::Unreachable(why);
-        let bytes = if limit > SHORT {
-            MAX_ANSWER
-        } else {
-            MAX_SHORT_ANSWER
-        };
-        let within = Within { bytes, time: limit };
-        let uri = format!("{}{path}", self.base.0).parse();
-        let uri = uri.map_err(|error: http::uri::InvalidUri| unreachable(error.to_string()))?;
-        let answer = self.client.ask(method, uri, headers, within).await;
-        answer.map_err(|missed| match missed {
-            Missed::NoAnswer(cause) => unreachable(format!(
+    ) -> Result<Option<(StatusCode, Bytes)>, Refused> {
+        let within = Within::of(limit);
+        let asked = line.ask(method, path, headers, within).await;
+        Ok(match asked.map_err(|missed| self.missed(missed, within))? {
+            Answer::Answered(status, body) => Some((status, body)),
+            Answer::NotSent => None,
+        })
+    }
+
+    fn missed(&self, missed: Missed, within: Within) -> Refused {
+        match missed {
+            Missed::NoAnswer(cause) => Refused::Unreachable(format!(
                 "{} does not answer: {cause}; the address of the admin port is --admin",
                 self.base.0
             )),
-            Missed::NotWhole(cause) => unreachable(format!(
+            Missed::NotWhole(cause) => Refused::Unreachable(format!(
                 "the answer of {} broke off or has over {} MiB: {cause}",
                 self.base.0,
-                bytes >> 20
+                within.bytes >> 20
             )),
             Missed::TooLate => Refused::TooLong(format!(
                 "{} did not answer in {} s",
                 self.base.0,
-                limit.as_secs()
+                within.time.as_secs()
             )),
-        })
+        }
+    }
+}
+
+impl Within {
+    /// What an answer may take that may take this long.
+    const fn of(time: Duration) -> Self {
+        let bytes = if time.as_secs() > SHORT.as_secs() {
+            MAX_ANSWER
+        } else {
+            MAX_SHORT_ANSWER
+        };
+        Self { bytes, time }
     }
 }
 
@@ -385,6 +476,9 @@ fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -409,6 +503,71 @@ mod tests {
         }
         let told = base("http://u:secret@host:1").expect_err("refused");
         assert!(!told.contains("secret"), "{told}");
+    }
+
+    /// Answers so many questions on one connection, closes it, and returns what was asked.
+    fn serve(listener: &TcpListener, answers: &[(&str, String)]) -> Vec<String> {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut asked = Vec::new();
+        for (status, body) in answers {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).expect("a question");
+                head.extend(byte);
+            }
+            asked.push(String::from_utf8_lossy(&head).to_lowercase());
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
+            .expect("answered");
+        }
+        asked
+    }
+
+    #[test]
+    fn each_new_connection_proves_that_no_other_program_has_taken_the_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let admin = base(&listener.local_addr().expect("bound").to_string()).expect("an address");
+        let folder = tempfile::tempdir().expect("a folder");
+        let token = folder.path().join("token");
+        std::fs::write(&token, "secret").expect("written");
+        let source = Source::new(&admin, [Some(&token), None], Asked::default()).expect("made");
+        let refused = serde_json::json!({"error": ONE_HOST, "code": "bad_request"}).to_string();
+        let api = serde_json::json!({"info": {"title": TITLE, "version": API_VERSION}}).to_string();
+        let of_admin = || ("400 Bad Request", refused.clone());
+        let ok = |body: &str| ("200 OK", body.to_owned());
+        let [first, again, stranger] = [
+            vec![of_admin(), ok(&api), ok("1")],
+            vec![of_admin(), ok("2")],
+            vec![ok("hello"), ok("hello")],
+        ];
+        let served = std::thread::spawn(move || {
+            [first, again, stranger].map(|answers| serve(&listener, &answers))
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().expect("a runtime");
+        let asked = || runtime.block_on(source.get("/api/v1/status", SHORT));
+        for expected in ["1", "2"] {
+            assert_eq!(asked().expect("answered"), expected);
+        }
+        let refused = asked().expect_err("that is no admin port");
+        assert!(
+            refused.told().contains("is no admin port of parity"),
+            "{refused:?}"
+        );
+        let [first, again, stranger] = served.join().expect("served");
+        // Nobody is shown the token before it has proven what it is.
+        let with_token = |asked: &[String]| {
+            let has = asked.iter().map(|head| head.contains("secret"));
+            has.collect::<Vec<bool>>()
+        };
+        assert_eq!(with_token(&first), [false, true, true]);
+        // It is not described again, which takes four hundred kilobytes.
+        assert_eq!(with_token(&again), [false, true]);
+        assert_eq!(with_token(&stranger), [false, false]);
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn health_metrics_report_and_gate_are_served() {
     assert!(
         refused
             .text()
-            .contains("max_mismatch_rate: `2` is not a share")
+            .contains("max_mismatch_rate: <code>2</code> is not a share")
     );
     assert_eq!(
         mirror.ask("/api/v1/gate?max_mismatch_rate=0.5&max_dropped=0.1&max_uncomparable=0.2&max_errors=0.3&min_requests=4")
@@ -404,7 +404,7 @@ fn the_page_shows_what_the_text_of_the_report_shows() {
     }
     assert!(text.contains("NOT COMPARED"), "{text}");
     // The hint has quotation marks, which HTML writes as numbers.
-    let hint = "explanations = [&#34;null_vs_empty&#34;], or a profile (`parity rules`)";
+    let hint = "explanations = [&#34;null_vs_empty&#34;], or a profile (<code>parity rules</code>)";
     for told in ["legacy (no version) · candidate (no version)", hint] {
         assert!(page.contains(told), "{told}: {page}");
     }

@@ -42,6 +42,7 @@ mod downloads;
 mod equal_errors;
 mod events;
 mod examples;
+mod excused;
 mod expiries;
 mod faults;
 mod floods;

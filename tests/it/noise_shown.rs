@@ -388,13 +388,13 @@ fn others_count_it(place: &Place, mirror: &Mirror<'_>, used: &Report) {
     );
     let page = mirror.ask("/report?noise=off").text();
     assert!(!page.contains("Taken for noise"), "{page}");
-    for asked in ["/?noise=no", "/api/v1/report?noise=no"] {
+    for (asked, told) in [
+        ("/?noise=no", "<code>no</code> is not a use of noise"),
+        ("/api/v1/report?noise=no", "`no` is not a use of noise"),
+    ] {
         let refused = mirror.ask(asked);
         assert_eq!(refused.status, 400, "{asked}");
-        assert!(
-            refused.text().contains("`no` is not a use of noise"),
-            "{asked}"
-        );
+        assert!(refused.text().contains(told), "{asked}");
     }
     let refused = place.run(&["report", "--noise", "no"]);
     assert_eq!(refused.code, 2);

@@ -97,7 +97,8 @@ fn a_mirror_that_was_not_reloaded_keeps_the_gate_open_and_hidden_evidence_is_tol
     assert!(whole.stdout.contains(&carried), "{}", whole.stdout);
     let report = place.run(&["report"]);
     assert!(report.stdout.contains(&carried), "{}", report.stdout);
-    assert!(one.ask("/").text().contains(&carried));
+    let shown = carried.replace(&format!("`{old}`"), &format!("<code>{old}</code>"));
+    assert!(one.ask("/").text().contains(&shown));
     let document = place.report().0;
     assert_eq!(document["carried"][0]["rules_hash"], *old);
     assert_eq!(document["other_rules"], serde_json::json!([]));

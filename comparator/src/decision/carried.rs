@@ -148,8 +148,7 @@ pub(super) fn not_named(carried: &[CarriedRules], is_gone: impl Fn(&str) -> bool
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
+    use parity_schemas::evidence::carried::DecidedAgain;
     use parity_schemas::tally::Counts;
 
     use super::*;
@@ -165,7 +164,7 @@ mod tests {
             matched: count,
             ..Counts::default()
         };
-        rules.keep("GET /a", &compared(1_200), 0, &BTreeSet::new());
+        rules.keep(&compared(1_200), None);
         let said = |rules: &CarriedRules| {
             let told = |time: Timestamp| time.as_micros().to_string();
             let all: Vec<String> = carried(std::slice::from_ref(rules), told).collect();
@@ -175,12 +174,12 @@ mod tests {
             said(&rules),
             "1,200 requests on 1 route are counted that were received under earlier rules `abc` (0 to 0), since the change of rules does not touch them"
         );
-        rules.keep(
-            "GET /b",
-            &compared(10),
-            3,
-            &BTreeSet::from(["g".to_owned()]),
-        );
+        let again = DecidedAgain {
+            route: "GET /b".to_owned(),
+            matches: 3,
+            ..DecidedAgain::default()
+        };
+        rules.keep(&compared(10), Some(again));
         let five = compared(5);
         rules.begin_anew("GET /c".to_owned(), &five, "`x` was removed".to_owned());
         rules.begin_anew("GET /d".to_owned(), &five, "`y` was removed".to_owned());

@@ -20,11 +20,13 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::route::{OTHER, means};
 use parity_schemas::verdict::{Explanation, Part, Reason};
 
+pub use self::excusing::{Excusing, excusing};
 use self::known::{Known, read};
 use super::action::Explanations;
 use super::reach::can_be_below;
 use super::{Action, Rule, Rules};
 
+mod excusing;
 mod expired;
 mod known;
 mod step;

@@ -9,7 +9,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
 
 use crate::view::Equal;
-use crate::view::words::{elapsed, grouped, most_frequent, plural, rate, targets};
+use crate::view::words::{elapsed, grouped, most_frequent, rate, targets};
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
 const CELL_CHARS: usize = 160;
@@ -32,16 +32,6 @@ pub(super) fn count(number: &u64) -> String {
 )]
 pub(super) fn number(number: &usize) -> String {
     grouped(*number as u64)
-}
-
-/// How many shadows are under way.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "askama passes fields by reference"
-)]
-pub(super) fn in_flight(shadows: &usize) -> String {
-    let shadows = plural(*shadows as u64, "shadow", "shadows");
-    format!("{shadows} in flight")
 }
 
 /// How many targets, in a cell.

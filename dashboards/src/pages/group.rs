@@ -3,6 +3,7 @@
 use askama::Template;
 use parity_comparator::RuleConfig;
 use parity_schemas::attributes::SpecialAttribute;
+use parity_schemas::evidence::Window;
 use parity_schemas::record::Mismatch;
 use parity_schemas::route::split_operation;
 use parity_schemas::suggested::{Effect, Suggestions};
@@ -12,11 +13,13 @@ use uuid::Uuid;
 
 use super::chart::Chart;
 use super::shell::Shell;
-use super::{ROOM, count, group_path, lines, moment, side};
+use super::told::told;
+use super::{ROOM, count, group_path, lines, moment, second, side};
 use crate::links::{Elsewhere, Known};
-use crate::view::words::{grouped, sentence, version};
+use crate::view::words::{grouped, version};
 use crate::view::{
-    Browsed, Decided, Group, GroupTimes, LeftOut, MismatchView, SeenAt, Weight, adoptable,
+    Browsed, Decided, Group, GroupTimes, LeftOut, MismatchView, SeenAt, Uncounted, Weight,
+    adoptable,
 };
 
 /// A rule that would excuse a group.
@@ -52,6 +55,10 @@ struct GroupPage<'a> {
     is_since: bool,
     /// Where it was found instead, in a sentence.
     elsewhen: Option<String>,
+    /// Why it does not count any more, in a sentence.
+    uncounted: Option<String>,
+    /// Up to when the rules counted that counted it, if these are not the present ones.
+    counted: Option<Window>,
     elsewhere: Vec<Elsewhere>,
 }
 
@@ -86,6 +93,8 @@ pub(crate) struct GroupFound<'a> {
     pub(crate) times: &'a GroupTimes,
     /// The version that was looked at first and does not have it.
     pub(crate) not_under: Option<String>,
+    /// Why it does not count any more, if that is so.
+    pub(crate) uncounted: Option<&'a Uncounted>,
     /// Its name.
     pub(crate) fingerprint: &'a str,
     /// Which of the groups of this name; any if `None`.
@@ -122,6 +131,8 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
         .next()
         .map(|one| one.to_toml(fingerprint, found.expires, thresholds));
     let report = row.group.report;
+    let uncounted = found.uncounted;
+    let earlier = uncounted.filter(|uncounted| uncounted.is_of_earlier_rules());
     let alone = found.times.alone(row.names());
     let first = found.times.first(row.names(), report.first_seen);
     let last = found.times.last(row.names(), report.last_seen);
@@ -139,6 +150,8 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
         }),
         first,
         last,
+        uncounted: uncounted.map(|uncounted| uncounted.told(second)),
+        counted: earlier.and(found.decided.report.window),
         elsewhen: found.not_under.as_ref().map(|asked| {
             let has = &found.decided.report.candidate_version;
             if asked == has {

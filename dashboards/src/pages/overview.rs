@@ -7,10 +7,10 @@ use parity_schemas::history::History;
 use parity_schemas::time::Timestamp;
 
 use super::chart::Chart;
-use super::pieces::pieces;
 use super::screens::MAX_MEMBERS;
 use super::shell::Shell;
-use super::{Examples, count, in_flight, moment, number, percent, second, side, spark};
+use super::told::told;
+use super::{Examples, count, moment, number, percent, second, side, spark};
 use crate::links::{Elsewhere, Known};
 use parity_schemas::visible::visible;
 
@@ -103,6 +103,10 @@ struct OverviewPage<'a> {
     shell: &'a Shell,
     view: ReportView<'a>,
     headline: Headline,
+    /// How much is excused, if anything is.
+    excused: Option<String>,
+    /// What the headline and the chart are of.
+    counted: Option<String>,
     alerts: Vec<Alert>,
     clients: NowTold,
     reasons: Reasons,
@@ -149,9 +153,8 @@ pub(crate) fn overview(
         status: shell.status.as_ref(),
         candidate_version: &decided.report.candidate_version,
     };
-    let begins = [history.window, decided.report.window]
-        .into_iter()
-        .flatten();
+    let counted = decided.report.counted_window();
+    let begins = [history.window, counted].into_iter().flatten();
     let from = begins.map(|window| window.from).next();
     let is_news = |tab: Tab| matches!(tab, Tab::Regressed | Tab::Growing);
     let news = browsed.tabs.into_iter();
@@ -159,6 +162,8 @@ pub(crate) fn overview(
     OverviewPage {
         shell,
         headline: view.headline(),
+        excused: view.excused(),
+        counted: view.counted_beside(history, &shell.span(), second),
         alerts: now.alerts(second),
         clients: NowTold {
             is_there: history.window.is_some() || view.report.window.is_some(),

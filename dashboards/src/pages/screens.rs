@@ -12,9 +12,10 @@ use parity_schemas::watermark::InstanceWatermark;
 
 use super::chart::{Chart, Sparkline};
 use super::shell::{Scope, Screen, Shell};
+use super::told::told;
 use super::{
-    Examples, count, fields_compared, group_address, in_flight, latency, moment,
-    most_frequent_share, number, percent, second, side, spark, target_count,
+    Examples, count, fields_compared, group_address, latency, moment, most_frequent_share, number,
+    percent, second, side, spark, target_count,
 };
 use crate::view::words::grouped;
 use crate::view::{

@@ -9,6 +9,7 @@ use parity_schemas::soak::{Grows, SoakDocument, SoakSide, SoakTrend};
 use parity_schemas::visible::visible;
 
 use super::load_chart::{Chart, Dots, Point, Range};
+use super::told::told;
 use crate::view::{growth, stress as told};
 
 /// How parity itself is called.

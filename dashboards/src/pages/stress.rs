@@ -12,6 +12,7 @@ use parity_schemas::stress::{StressDocument, StressSide, StressStep};
 use parity_schemas::visible::visible;
 
 use super::load_chart::{Chart, Dots, Point, Range};
+use super::told::told;
 use crate::view::measured::{COLUMNS, rows};
 use crate::view::stress as told;
 use crate::view::words::grouped;

@@ -1,7 +1,8 @@
 //! The handler of the page of one group.
 //!
-//! A link to a group is sent to people who open it later, when another candidate may run or the range that was chosen has
-//! moved on. So a group that is not where it is looked for is shown where it was seen, and the page says so.
+//! A link to a group is sent to people who open it later, when another candidate may run, the range that was chosen has moved on, or
+//! a rule has come that excuses it. So a group that is not where it is looked for is shown where it was seen, as it was counted
+//! then, and the page says so.
 
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -9,7 +10,7 @@ use axum::response::Response;
 use parity_comparator::causes::special;
 use parity_schemas::attributes::SpecialAttribute;
 use parity_schemas::record::Mismatch;
-use parity_schemas::report::GroupReport;
+use parity_schemas::report::{GroupReport, Report};
 use parity_schemas::suggested::Suggestions;
 use parity_schemas::tally::{INTERVAL_MICROS, minute};
 use parity_schemas::time::Timestamp;
@@ -21,7 +22,7 @@ use super::parameters::Asked;
 use super::visit::Visited;
 use crate::pages::{self, GroupFound};
 use crate::question::Question;
-use crate::view::{self, Browsed, Decided, GroupTimes, LeftOut};
+use crate::view::{self, Browsed, BrowsedGroup, Decided, GroupTimes, LeftOut, Uncounted};
 
 /// Mismatches on the page of a group.
 const OF_A_GROUP: usize = 25;
@@ -55,18 +56,23 @@ struct Place {
     left_out: LeftOut,
     /// The version that was asked for, where the group is not.
     not_under: Option<String>,
+    /// Why it does not count any more, if that is so.
+    uncounted: Option<Uncounted>,
 }
 
 impl Place {
-    /// Where it was asked for, or else under the version in which its newest stored mismatch was, at any time.
+    /// Where it was asked for, or else under the version in which its newest stored mismatch was, at any time, or else under the
+    /// rules by which that was counted.
     fn find(
         reader: &Reader,
         question: &Question,
         name: &str,
         route: Option<&str>,
     ) -> Result<Self, StoreError> {
-        let here = Self::of(reader, question.clone(), None)?;
-        if Browsed::find(&here.decided, &here.left_out, name, route).is_some() {
+        let mut here = Self::of(reader, question.clone(), None)?;
+        if let Some(row) = here.row(name, route) {
+            let group = row.group.report;
+            here.uncounted = Uncounted::by_register(reader, &here.decided.report, group)?;
             return Ok(here);
         }
         let stored = MismatchFilter {
@@ -75,19 +81,52 @@ impl Place {
             route: route.map(str::to_owned),
             ..MismatchFilter::default()
         };
-        let Some(newest) = reader.mismatches(&stored, 1)?.into_iter().next() else {
+        // Retention may have removed all of its mismatches, but not that it was decided again.
+        let newest = reader.mismatches(&stored, 1)?.into_iter().next();
+        let report = &here.decided.report;
+        let found = newest.map(|newest| newest.identity).or_else(|| {
+            let rules_hash = again(report, name)?.to_owned();
+            let mut identity = report.evidence()?.identity;
+            identity.rules_hash = rules_hash;
+            Some(identity)
+        });
+        let Some(identity) = found else {
             return Ok(here);
         };
         let mut elsewhere = question.clone();
-        elsewhere.selection.candidate_version = Some(newest.identity.candidate_version);
+        elsewhere.selection.candidate_version = Some(identity.candidate_version);
         elsewhere.selection.since = None;
         let asked = match &question.selection.candidate_version {
             Some(version) => version.clone(),
-            None => here.decided.report.candidate_version.clone(),
+            None => report.candidate_version.clone(),
         };
-        let there = Self::of(reader, elsewhere, Some(asked))?;
-        let found = Browsed::find(&there.decided, &there.left_out, name, route).is_some();
-        Ok(if found { there } else { here })
+        let mut there = Self::of(reader, elsewhere.clone(), Some(asked.clone()))?;
+        let present = &here.decided.report;
+        if let Some(row) = there.row(name, route) {
+            let reports = (present, &there.decided.report);
+            there.uncounted = match Uncounted::by_rules(reader, reports, row.group.report, true)? {
+                None => Uncounted::by_register(reader, &there.decided.report, row.group.report)?,
+                by_rules => by_rules,
+            };
+            return Ok(there);
+        }
+        elsewhere.selection.rules_hash = Some(identity.rules_hash);
+        let mut then = Self::of(reader, elsewhere, Some(asked))?;
+        let Some(row) = then.row(name, route) else {
+            return Ok(here);
+        };
+        let reports = (&there.decided.report, &then.decided.report);
+        then.uncounted = Uncounted::by_rules(reader, reports, row.group.report, false)?;
+        // It is the version that was asked for.
+        then.not_under = then
+            .not_under
+            .filter(|asked| *asked != then.decided.report.candidate_version);
+        Ok(then)
+    }
+
+    /// The group there.
+    fn row(&self, name: &str, route: Option<&str>) -> Option<BrowsedGroup<'_>> {
+        Browsed::find(&self.decided, &self.left_out, name, route)
     }
 
     fn of(
@@ -101,8 +140,19 @@ impl Place {
             question,
             decided,
             not_under,
+            uncounted: None,
         })
     }
+}
+
+/// The hash of the rules by which a group was counted that later ones excuse, if a report tells that.
+fn again<'a>(report: &'a Report, name: &str) -> Option<&'a str> {
+    let mut carried = report.carried.iter();
+    let found = carried.find(|rules| {
+        let mut again = rules.decided_again.iter();
+        again.any(|route| route.fingerprints.contains(name))
+    });
+    found.map(|rules| rules.rules_hash.as_str())
 }
 
 /// One group, with some of its mismatches.
@@ -133,9 +183,7 @@ pub(super) async fn group(
     let until = expires.clone();
     let found = screen(&site, None, asking, move |reader, question| {
         let place = Place::find(reader, question, &name, of_route.as_deref())?;
-        let Place {
-            decided, left_out, ..
-        } = &place;
+        let decided = &place.decided;
         let selection = &place.question.selection;
         let filter = MismatchFilter {
             migration: Some(selection.migration().to_owned()),
@@ -144,7 +192,7 @@ pub(super) async fn group(
             since: selection.since,
             ..filter
         };
-        let row = Browsed::find(decided, left_out, &name, of_route.as_deref());
+        let row = place.row(&name, of_route.as_deref());
         let special = match &row {
             Some(row) => special_since(reader, &place, row.group.report)?,
             None => None,
@@ -173,6 +221,7 @@ pub(super) async fn group(
         decided: &found.place.decided,
         left_out: &found.place.left_out,
         not_under: found.place.not_under.clone(),
+        uncounted: found.place.uncounted.as_ref(),
         special: found.special.take(),
         times: &found.times,
         fingerprint: &fingerprint,
@@ -186,16 +235,16 @@ pub(super) async fn group(
     if let Some(page) = pages::group(&shell, &group) {
         return html(StatusCode::OK, page);
     }
-    // What was counted by earlier rules may be excused by those of now, and its mismatches stay.
+    // Its counts may have been removed before its mismatches.
     let stored = found.mismatches.first().map_or_else(String::new, |newest| {
         format!(
-            "; its mismatches are stored, the newest as /mismatches/{}: a rule or an entry of the register that came since may excuse them",
+            "; mismatches of it are stored, the newest as /mismatches/{}",
             newest.id
         )
     });
     sorry(
         &ErrorAnswer::missing(format!(
-            "no group `{fingerprint}` is counted here{stored}; the list of groups has those that are"
+            "no group {fingerprint} is counted here{stored}; the list of groups has those that are"
         )),
         &site,
     )

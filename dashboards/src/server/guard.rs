@@ -214,12 +214,14 @@ fn without_role(given: &Given) -> ErrorAnswer {
 pub(super) const WHERE: &str = "it must be what is in the file of --admin-token-file, or to look only of --admin-look-token-file, with which \
      the process of this port was started; a command reads its own from --token-file";
 
+/// What is answered to who names several hosts: before anything else, and by no other program.
+pub const ONE_HOST: &str =
+    "say once which host is asked: one Host field, and no target that names another one";
+
 /// Whether a request is for this port, and says so once.
 fn is_for_us(site: &Site, request: &Request) -> Result<(), ErrorAnswer> {
     let Some(host) = place(request.uri(), request.headers()) else {
-        let text =
-            "say once which host is asked: one Host field, and no target that names another one";
-        return Err(ErrorAnswer::bad(text.to_owned()));
+        return Err(ErrorAnswer::bad(ONE_HOST.to_owned()));
     };
     if !site.access.demands_token() && !is_loopback_name(host) {
         let text = "the Host is not a loopback name; reach this port as 127.0.0.1 or localhost";

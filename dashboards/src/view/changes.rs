@@ -64,10 +64,20 @@ pub(crate) fn stopped(changes: &[Audit]) -> Option<&Audit> {
     off.max_by_key(|change| key(change))
 }
 
+/// Lines for tests, of so many seconds after the begin of 1970.
+#[cfg(test)]
+pub(crate) fn line(second: i64, instance: &str, action: AuditAction, detail: &str) -> Audit {
+    Audit {
+        time: parity_schemas::time::Timestamp::from_micros(second * 1_000_000),
+        instance: instance.to_owned(),
+        action,
+        detail: detail.to_owned(),
+        ..Audit::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use parity_schemas::time::Timestamp;
-
     use super::*;
 
     #[test]
@@ -91,13 +101,6 @@ mod tests {
     #[test]
     fn shadowing_is_off_by_the_last_switch_of_a_process_and_of_no_other() {
         use AuditAction::{ShadowingOff, ShadowingOn, Started};
-        let line = |second: i64, instance: &str, action, detail: &str| Audit {
-            time: Timestamp::from_micros(second * 1_000_000),
-            instance: instance.to_owned(),
-            action,
-            detail: detail.to_owned(),
-            ..Audit::default()
-        };
         let seconds = |changes: &[Audit]| {
             let found = stopped(changes);
             found.map(|change| change.time.as_micros() / 1_000_000)

@@ -15,7 +15,7 @@ mod recorded;
 mod shared;
 mod witnessed;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use parity_schemas::evidence::{Outcome, Thresholds};
 use parity_schemas::history::{Compared, GroupHistory, History};
@@ -152,8 +152,7 @@ fn read(
     if let Some(window) = history.window {
         history.unrecorded = recorded::unrecorded(&runs, window, Timestamp::now());
     }
-    marks::refine(&mut history, &runs);
-    marks::of_switches(reader, filter, &runs, &mut history)?;
+    marks::of_people(reader, filter, &runs, &mut history)?;
     Ok(history)
 }
 
@@ -202,7 +201,8 @@ fn judge(history: &mut History, thresholds: &Thresholds) {
     }
 }
 
-/// The sets of groups whose mismatches do not count in a report, the most frequent first.
+/// The sets of groups whose mismatches do not count in a report, the most frequent first. What the present rules excuse of earlier
+/// ones is in the tallies as it was counted then.
 fn excused_sets(report: &Report, usage: NoiseUse) -> Vec<ExcusedSet> {
     let known: HashSet<(&str, &str)> = report
         .known
@@ -217,14 +217,17 @@ fn excused_sets(report: &Report, usage: NoiseUse) -> Vec<ExcusedSet> {
     let noise: HashSet<(&str, &str)> = proven
         .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
         .collect();
-    let mut sets: Vec<(u64, ExcusedSet)> = report
-        .sets
-        .iter()
-        .filter(|set| !set.fingerprints.is_empty())
-        .filter_map(|set| {
-            let mut names = set
-                .fingerprints
-                .iter()
+    let none = BTreeSet::new();
+    let counted = report.sets.iter().map(|set| (set, &none));
+    let again = report.carried.iter().flat_map(|rules| &rules.decided_again);
+    let again = again.flat_map(|route| route.sets.iter().map(|set| (set, &route.fingerprints)));
+    let mut sets: Vec<(u64, ExcusedSet)> = counted
+        .chain(again)
+        .filter(|(set, _)| !set.fingerprints.is_empty())
+        .filter_map(|(set, by_rules)| {
+            let left = set.fingerprints.iter();
+            let mut names = left
+                .filter(|name| !by_rules.contains(*name))
                 .map(|name| (set.route.as_str(), name.as_str()));
             let is_known = names.clone().all(|name| known.contains(&name));
             let is_excused = names.all(|name| known.contains(&name) || noise.contains(&name));

@@ -3,6 +3,7 @@
 
 mod clients;
 mod differing;
+mod scope;
 
 use std::cmp::Reverse;
 

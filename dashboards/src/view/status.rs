@@ -7,6 +7,8 @@ use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::words::plural;
+
 /// The status of a mirror.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(
@@ -115,6 +117,12 @@ impl Standing {
 }
 
 impl Status {
+    /// How many requests the candidate is asked now, in words.
+    pub(crate) fn in_flight(&self) -> String {
+        let shadows = self.shadows_in_flight as u64;
+        format!("{} in flight", plural(shadows, "shadow", "shadows"))
+    }
+
     /// How the legacy stands.
     pub(crate) fn legacy(&self) -> Standing {
         let since = self.legacy_failing_since;

@@ -115,7 +115,10 @@ impl AllUnanswered {
         if all.routes.is_empty() {
             return Ok(all);
         }
-        let begin = report.window.map(|window| window.from);
+        // Their counts may be carried over from earlier rules.
+        let begins = all.routes.iter();
+        let begins = begins.filter_map(|route| report.counted_window_of(&route.route));
+        let begin = begins.map(|window| window.from).min();
         let filter = |from: Option<Timestamp>, until: Option<Timestamp>| HistoryFilter {
             selection: Selection {
                 migration: question.selection.migration.clone(),

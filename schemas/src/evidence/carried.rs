@@ -82,6 +82,23 @@ pub struct Redecide {
 }
 
 impl RouteCounted {
+    /// Decides again, with these groups excused ([`RouteCounted::excuse`]); `None` without any.
+    pub fn decide_again(&mut self, fingerprints: BTreeSet<String>) -> Option<DecidedAgain> {
+        if fingerprints.is_empty() {
+            return None;
+        }
+        let is_excused = |name: &String| fingerprints.contains(name);
+        let sets = self.sets.iter();
+        let sets = sets.filter(|set| set.fingerprints.iter().any(is_excused));
+        let sets = sets.cloned().collect();
+        Some(DecidedAgain {
+            route: self.route.clone(),
+            matches: self.excuse(&fingerprints),
+            fingerprints,
+            sets,
+        })
+    }
+
     /// Counts as matches the mismatches that had no other groups than these, and takes these groups out of all others.
     /// Returns how many became matches.
     pub fn excuse(&mut self, fingerprints: &BTreeSet<String>) -> u64 {
@@ -169,24 +186,23 @@ pub struct CarriedRules {
 }
 
 impl CarriedRules {
-    /// Counts a route that is carried over, with so many mismatches that became matches because these groups are excused.
-    pub fn keep(
-        &mut self,
-        route: &str,
-        counts: &Counts,
-        matches: u64,
-        fingerprints: &BTreeSet<String>,
-    ) {
+    /// Whether the counts of a route are carried over from these rules, as far as that is told.
+    pub fn keeps(&self, route: &str) -> bool {
+        self.expired.is_empty()
+            && self.routes > 0
+            && !self.anew.iter().any(|anew| anew.route == route)
+    }
+
+    /// Counts a route that is carried over, with what was decided again there.
+    pub fn keep(&mut self, counts: &Counts, again: Option<DecidedAgain>) {
         self.routes += 1;
         self.requests += counts.received;
         self.compared = Some(self.compared.unwrap_or(0) + counts.compared());
-        self.matches += matches;
-        if !fingerprints.is_empty() && self.decided_again.len() < MAX_NAMED {
-            self.decided_again.push(DecidedAgain {
-                route: route.to_owned(),
-                matches,
-                fingerprints: fingerprints.clone(),
-            });
+        if let Some(again) = again {
+            self.matches += again.matches;
+            if self.decided_again.len() < MAX_NAMED {
+                self.decided_again.push(again);
+            }
         }
     }
 
@@ -237,6 +253,10 @@ pub struct DecidedAgain {
     pub matches: u64,
     /// Groups that the present rules excuse, by fingerprint.
     pub fingerprints: BTreeSet<String>,
+    /// The sets of groups that had some of these, as they were counted: a history still has them so. Only where the evidence was
+    /// read, and in no document.
+    #[serde(skip)]
+    pub sets: Vec<SetEvidence>,
 }
 
 /// A route whose count under earlier rules is not used.

@@ -21,6 +21,16 @@ pub(super) struct Counting<'a> {
     pub(super) with_details: bool,
 }
 
+impl Counting<'_> {
+    /// The condition that an interval is in no span that is left out; empty without any. `within` writes that it is in one.
+    pub(super) fn outside(&self, within: impl Fn(&LeftOutSpan) -> String) -> String {
+        let spans = self.selection.left_out.iter();
+        spans
+            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
+            .collect()
+    }
+}
+
 /// What a store does for it. Times are microseconds since 1970.
 pub(super) trait CountingRows {
     /// When the first interval of a migration at or after a time began.

@@ -108,10 +108,7 @@ impl Rules {
     /// Whether one of the rules makes every finding of a group equal, whatever its values are. It is known of more rules
     /// than an edit may rely on: of lists in any order, and of headers, of which it also counts how all else is compared.
     pub(crate) fn surely_excuse(&self, group: &GroupEvidence) -> bool {
-        let excuses = |rule: &&Rule| {
-            rule.is_for(&group.route) && (rule.excuses(group, false) || rule.meets(group))
-        };
-        self.all.iter().any(|rule| excuses(&rule))
+        self.all.iter().any(|rule| rule.surely_excuses(group))
     }
 
     /// Whether one of the rules may make a finding of a group equal that was found under the former ones. What a former rule
@@ -133,24 +130,31 @@ impl Rules {
             is_pairing || rule.accepts_renamed() || rule.accepts_absence()
         });
         let holds_on = all_kept && !pairs;
-        let may = |rule: &Rule| {
-            let of_route = rule.is_for(&group.route)
-                || group.route == OTHER
-                || rule
-                    .route
-                    .as_deref()
-                    .is_some_and(|own| means(&group.route, own));
-            of_route && (rule.may_touch(group, true, true) || rule.may_pair_anew(group))
-        };
         let mut new = self
             .all
             .iter()
             .filter(|rule| !(holds_on && is_former(rule)));
-        new.any(may)
+        new.any(|rule| rule.may_excuse(group))
     }
 }
 
 impl Rule {
+    /// Whether it makes every finding of a group equal, as [`Rules::surely_excuse`] knows it.
+    pub(super) fn surely_excuses(&self, group: &GroupEvidence) -> bool {
+        self.is_for(&group.route) && (self.excuses(group, false) || self.meets(group))
+    }
+
+    /// Whether it may make a finding of a group equal.
+    pub(super) fn may_excuse(&self, group: &GroupEvidence) -> bool {
+        let of_route = self.is_for(&group.route)
+            || group.route == OTHER
+            || self
+                .route
+                .as_deref()
+                .is_some_and(|own| means(&group.route, own));
+        of_route && (self.may_touch(group, true, true) || self.may_pair_anew(group))
+    }
+
     fn is_for(&self, route: &str) -> bool {
         self.route.as_deref().is_none_or(|own| means(own, route))
     }

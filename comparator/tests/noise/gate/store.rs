@@ -123,8 +123,8 @@ impl Sums {
                 Fate::Untouched => std::collections::BTreeSet::new(),
                 Fate::Excused(excused) => excused,
             };
-            let matches = counted.excuse(&excused);
-            carried.keep(&counted.route, &counted.counts, matches, &excused);
+            let again = counted.decide_again(excused);
+            carried.keep(&counted.counts, again);
             let route = RouteEvidence {
                 counts: counted.counts,
                 ..was.route()

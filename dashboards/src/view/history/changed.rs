@@ -6,7 +6,7 @@ use parity_schemas::history::{CandidateOutage, ClientOutage, History, Mark, Mark
 use parity_schemas::time::Timestamp;
 
 use super::hour::{Hour, length};
-use crate::view::words::{grouped, plural, shown, version};
+use crate::view::words::{grouped, plural, sentence, shown, version};
 
 /// Digits of a hash of rules that tell it apart for a person.
 const HASH_DIGITS: usize = 8;
@@ -226,7 +226,20 @@ fn about(mark: &Mark) -> String {
         MarkKind::CandidateVersion => {
             format!("candidate {} → {}", version(&mark.from), version(&mark.to))
         }
-        MarkKind::Rules => format!("rules {} → {}", hash(&mark.from), hash(&mark.to)),
+        MarkKind::Rules if mark.names.is_empty() => {
+            format!("rules {} → {}", hash(&mark.from), hash(&mark.to))
+        }
+        MarkKind::Rules => format!(
+            "rules {} → {}: {}",
+            hash(&mark.from),
+            hash(&mark.to),
+            sentence(&mark.names.told())
+        ),
+        MarkKind::Known => format!(
+            "known differences: {}, {}",
+            sentence(&mark.names.told()),
+            shown(&mark.to)
+        ),
         MarkKind::ShadowingOff | MarkKind::ShadowingOn => {
             format!("{}: {}", mark.kind.meaning(), shown(&mark.to))
         }

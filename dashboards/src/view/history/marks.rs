@@ -1,8 +1,13 @@
-//! Marks of a history that tallies do not have: when somebody stopped shadowing, or started it again.
+//! Marks of a history that tallies do not have: when somebody stopped shadowing, or started it again, and when the register of known
+//! differences was changed; and which rules a mark of other rules is about.
 //!
-//! Nothing is compared while it is off, so a chart without these shows a gap or a calm that nobody can explain.
+//! Nothing is compared while shadowing is off, and what is known does not count, so a chart without these shows a gap or a calm that
+//! nobody can explain.
+
+use std::collections::HashMap;
 
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, begins};
+use parity_schemas::edited::Edited;
 use parity_schemas::history::{History, Mark, MarkKind};
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
@@ -12,9 +17,13 @@ use parity_sink::read::{AuditFilter, RunTimes};
 use parity_sink::{Reader, StoreError};
 
 use crate::view::changes::who;
+use crate::view::uncounted::{edited as rules_edited, first_in_force};
 
 /// Switches of a range that are marked, the latest: more lines than these cannot be told apart in a chart.
 const MAX_SWITCHES: usize = 50;
+
+/// Marks of other rules whose rules are named, the latest: each reads two texts, and people change rules a few times a day.
+const MAX_NAMED: usize = 20;
 
 /// Starts of processes that are looked at, the latest.
 const MAX_STARTS: usize = 100;
@@ -40,8 +49,9 @@ pub(super) fn refine(history: &mut History, runs: &[RunTimes]) {
     }
 }
 
-/// Adds the switches in the range of a history to its marks. `runs` are all of the migration.
-pub(super) fn of_switches(
+/// Adds what somebody switched, or changed of the register, in the range of a history to its marks, and names the rules of others.
+/// `runs` are all of the migration.
+pub(super) fn of_people(
     reader: &Reader,
     filter: &HistoryFilter,
     runs: &[RunTimes],
@@ -52,11 +62,48 @@ pub(super) fn of_switches(
     };
     let migration = filter.selection.migration();
     let switches = switches(reader, migration, Some(window.from), (MAX_SWITCHES, runs))?;
-    let switches = switches.iter().filter(|change| change.time < window.to);
-    history.marks.extend(switches.filter_map(mark));
+    let filter = AuditFilter {
+        migration: Some(migration.to_owned()),
+        action: Some(AuditAction::KnownChanged),
+        since: Some(window.from),
+        ..AuditFilter::default()
+    };
+    let mut known = reader.changes(&filter, MAX_SWITCHES)?;
+    known.retain(|change| change.outcome == AuditOutcome::Done);
+    let changes = switches.iter().chain(&known);
+    let changes = changes.filter(|change| change.time < window.to);
+    history.marks.extend(changes.filter_map(mark));
+    let began = history.identities.iter();
+    let began: HashMap<String, Timestamp> = began
+        .map(|identity| (identity.rules_hash.clone(), identity.first))
+        .collect();
+    name_rules(reader, migration, (&mut history.marks, &began))?;
+    refine(history, runs);
     history
         .marks
         .sort_by_key(|mark| (mark.time, mark.kind as usize));
+    Ok(())
+}
+
+/// Says of each mark of other rules which came, went or say something else, as far as the record has their texts.
+/// Tallies of a minute do not tell which of two rules came first in it; the terms do. `began` has when each first counted.
+fn name_rules(
+    reader: &Reader,
+    migration: &str,
+    (marks, began): (&mut [Mark], &HashMap<String, Timestamp>),
+) -> Result<(), StoreError> {
+    let others = marks.iter_mut().rev();
+    let others = others.filter(|mark| mark.kind == MarkKind::Rules);
+    for mark in others.take(MAX_NAMED) {
+        if began.get(&mark.from) == began.get(&mark.to) {
+            let in_force = |hash: &str| first_in_force(reader, migration, hash);
+            let (from, to) = (in_force(&mark.from)?, in_force(&mark.to)?);
+            if from.zip(to).is_some_and(|(from, to)| from > to) {
+                std::mem::swap(&mut mark.from, &mut mark.to);
+            }
+        }
+        mark.names = rules_edited(reader, migration, [&mark.from, &mark.to])?;
+    }
     Ok(())
 }
 
@@ -64,6 +111,7 @@ fn mark(change: &Audit) -> Option<Mark> {
     let kind = match change.action {
         AuditAction::ShadowingOff => MarkKind::ShadowingOff,
         AuditAction::ShadowingOn | AuditAction::Started => MarkKind::ShadowingOn,
+        AuditAction::KnownChanged => MarkKind::Known,
         _ => return None,
     };
     let by = match change.action {
@@ -75,6 +123,10 @@ fn mark(change: &Audit) -> Option<Mark> {
         kind,
         from: String::new(),
         to: by,
+        names: match kind {
+            MarkKind::Known => Edited::read(&change.detail),
+            _ => Edited::default(),
+        },
     })
 }
 
@@ -163,17 +215,11 @@ fn in_order(mut changes: Vec<Audit>, runs: &[RunTimes]) -> Vec<Audit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::changes::line;
 
     #[test]
     fn a_restart_is_a_switch_only_if_it_shadows_again_what_was_stopped() {
         use AuditAction::{ShadowingOff, ShadowingOn, Started};
-        let line = |second: i64, instance: &str, action, detail: &str| Audit {
-            time: Timestamp::from_micros(second * 1_000_000),
-            instance: instance.to_owned(),
-            action,
-            detail: detail.to_owned(),
-            ..Audit::default()
-        };
         let changes = vec![
             line(9, "a", Started, begins(true)),
             line(1, "a", Started, begins(true)),
@@ -245,6 +291,7 @@ mod tests {
             kind,
             from: String::new(),
             to: to.to_owned(),
+            names: Edited::default(),
         };
         history.marks = vec![
             mark(120, MarkKind::Rules, "def"),
@@ -266,5 +313,17 @@ mod tests {
         );
         let times: Vec<_> = history.marks.iter().map(|mark| mark.time).collect();
         assert_eq!(times, [at(145), at(180), at(121)]);
+    }
+
+    #[test]
+    fn a_change_of_the_register_is_a_mark_with_the_names() {
+        let told = "added slow; removed \"a b\"";
+        let change = line(1, "a", AuditAction::KnownChanged, told);
+        let mark = mark(&change).expect("a mark");
+        assert_eq!(mark.kind, MarkKind::Known);
+        assert_eq!(
+            (&mark.names.added[..], &mark.names.removed[..]),
+            (&["slow".to_owned()][..], &["a b".to_owned()][..])
+        );
     }
 }

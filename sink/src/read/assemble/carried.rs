@@ -33,8 +33,7 @@ impl Sums {
                 self.sets.remove(&counted.route);
                 carried.begin_anew(counted.route, &counted.counts, why);
             } else {
-                let none = BTreeSet::new();
-                carried.keep(&counted.route, &counted.counts, 0, &none);
+                carried.keep(&counted.counts, None);
             }
         }
         if carried.routes_anew > 0 {
@@ -110,8 +109,8 @@ impl Sums {
                 Fate::Untouched => BTreeSet::new(),
                 Fate::Excused(excused) => excused,
             };
-            let matches = counted.excuse(&excused);
-            carried.keep(&counted.route, &counted.counts, matches, &excused);
+            let again = counted.decide_again(excused.clone());
+            carried.keep(&counted.counts, again);
             let sums = self.routes.entry(counted.route.clone()).or_default();
             sums.add(earlier.routes.remove(&counted.route).unwrap_or_default());
             // Of these counts some may have been decided again.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{
     Evidence, LeftOut, LeftOutSpan, OtherRules, RecentCounts, RouteEvidence, Window,
 };
@@ -13,7 +14,7 @@ use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity};
 use parity_schemas::targets::TargetEvidence;
 use parity_schemas::time::Timestamp;
-use parity_schemas::watermark::Standing;
+use parity_schemas::watermark::{Run, Standing};
 use uuid::Uuid;
 
 use super::{RouteSums, Sums};
@@ -24,6 +25,14 @@ use crate::read::{Selection, others};
 
 /// The quantiles of a report.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
+
+/// Beside the counts: what there is of other rules, and the runs that counted.
+struct Beside {
+    other_rules: Vec<OtherRules>,
+    carried: Vec<CarriedRules>,
+    only_left_out: Vec<String>,
+    runs: Vec<Run>,
+}
 
 impl Sums {
     /// What there is under other rules and is not counted.
@@ -59,21 +68,32 @@ impl Sums {
         counts
     }
 
+    /// What evidence and reports tell beside what was counted.
+    fn beside(&mut self, identity: &Identity, runs_seen: RunWatermarks) -> Beside {
+        let other_rules = self.other_rules(&runs_seen, identity);
+        let carried = self.take_carried();
+        let counted = std::mem::take(&mut self.runs);
+        let from = self.window.map(|window| window.from);
+        Beside {
+            other_rules,
+            only_left_out: self.take_only_left_out(),
+            runs: runs_seen.into_runs(identity, counted, from, &carried),
+            carried,
+        }
+    }
+
     /// The evidence; `None` without any row or run. With runs that have counted nothing yet, it is empty.
     pub(in crate::read) fn into_evidence(
         mut self,
         identity: Identity,
         runs_seen: RunWatermarks,
     ) -> Option<Evidence> {
-        let other_rules = self.other_rules(&runs_seen, &identity);
-        let carried = self.take_carried();
-        let only_left_out = self.take_only_left_out();
-        let runs = runs_seen.into_runs(
-            &identity,
-            self.runs,
-            self.window.map(|window| window.from),
-            &carried,
-        );
+        let Beside {
+            other_rules,
+            carried,
+            only_left_out,
+            runs,
+        } = self.beside(&identity, runs_seen);
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         let empty = begins.map(|begins| Window {
@@ -129,15 +149,12 @@ impl Sums {
         for sums in self.routes.values() {
             targets.merge(&sums.targets);
         }
-        let other_rules = self.other_rules(&runs_seen, &identity);
-        let carried = self.take_carried();
-        let only_left_out = self.take_only_left_out();
-        let runs = runs_seen.into_runs(
-            &identity,
-            self.runs,
-            self.window.map(|window| window.from),
-            &carried,
-        );
+        let Beside {
+            other_rules,
+            carried,
+            only_left_out,
+            runs,
+        } = self.beside(&identity, runs_seen);
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(self.window, example)?;
         let mut hits: BTreeMap<String, u64> = BTreeMap::new();

@@ -137,21 +137,14 @@ impl CountingRows for ClickHouseReader {
         from: i64,
         to: i64,
     ) -> Result<(), StoreError> {
-        let Counting {
-            identity,
-            selection,
-            with_details,
-        } = *counting;
-        let spans = selection.left_out.iter();
-        let mut condition: String = spans
-            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
-            .collect();
+        let (identity, with_details) = (counting.identity, counting.with_details);
+        let mut condition = counting.outside(touched);
         if to < i64::MAX {
             condition = format!("{condition} AND t.interval_start < {}", time(to));
         }
         let selection = Selection {
             since: (from > i64::MIN).then(|| Timestamp::from_micros(from)),
-            ..selection.clone()
+            ..counting.selection.clone()
         };
         let of = (identity, &selection, condition.as_str());
         let Added { sums, charged } = added;

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use parity_schemas::edited::Edited;
 use parity_schemas::evidence::Window;
 use parity_schemas::history::{Mark, MarkKind};
 use parity_schemas::terms::Coverage;
@@ -92,6 +93,7 @@ fn step(
                         kind,
                         from: from.clone(),
                         to: to.clone(),
+                        names: Edited::default(),
                     });
                 }
             }
@@ -119,6 +121,7 @@ pub(super) fn of_terms(terms: &[Termed], window: Window) -> Vec<Mark> {
         kind: MarkKind::Configuration,
         from: String::new(),
         to: String::new(),
+        names: Edited::default(),
     });
     let mut marks: Vec<Mark> = marks.collect();
     let surplus = marks.len().saturating_sub(MAX_MARKS);

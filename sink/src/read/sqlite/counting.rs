@@ -55,15 +55,8 @@ impl CountingRows for SqliteReader {
         from: i64,
         to: i64,
     ) -> Result<(), StoreError> {
-        let Counting {
-            identity,
-            selection,
-            with_details,
-        } = *counting;
-        let spans = selection.left_out.iter();
-        let counted: String = spans
-            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
-            .collect();
+        let (identity, with_details) = (counting.identity, counting.with_details);
+        let counted = counting.outside(within);
         let add_rows = |added: &mut Added, from, to| {
             let Added { sums, charged } = added;
             let [of_tallies, of_groups, of_sets] = charged;

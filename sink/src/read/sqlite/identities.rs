@@ -30,7 +30,8 @@ impl SqliteReader {
             migration,
             selection.legacy_version,
             selection.candidate_version,
-            since(selection)
+            since(selection),
+            selection.rules_hash
         ];
         let counted = self.rows(SELECT_NEWEST, values, "tallies", |row| {
             Ok((identity(migration, row)?, row.time(3, "interval_start")?))
@@ -93,7 +94,7 @@ impl SqliteReader {
 
 const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_hash, interval_start FROM tallies \
      WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
-     AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1";
+     AND interval_start >= ?4 AND (?5 IS NULL OR rules_hash = ?5) ORDER BY interval_start DESC, id DESC LIMIT 1";
 
 const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash, instance, started, written \
      FROM watermarks WHERE migration = ?1 ORDER BY id";

@@ -1,6 +1,7 @@
 //! Histories of a few hours, and what a chart shows of them.
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::edited::Edited;
 use parity_schemas::evidence::Window;
 use parity_schemas::history::{CandidateOutage, ClientOutage, Mark, MarkKind, Unrecorded};
 
@@ -105,17 +106,19 @@ fn changes_at_the_same_time_are_one_and_hostile_versions_are_visible() {
         kind,
         from: from.to_owned(),
         to: to.to_owned(),
+        names: Edited::default(),
     };
     history.marks = vec![
         mark(MarkKind::CandidateVersion, "1", "\u{202e}<b>"),
         mark(MarkKind::Rules, "0123456789ab", "ö"),
     ];
+    history.marks[1].names.added = vec!["total".to_owned()];
     let view = ChartView::of(&history).expect("there is something");
     let [change] = &view.changes[..] else {
         panic!("one change");
     };
     assert!(
-        change.told.contains("rules 01234567 → ö"),
+        change.told.contains("rules 01234567 → ö: added total"),
         "{}",
         change.told
     );
