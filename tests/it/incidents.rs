@@ -1,5 +1,7 @@
-//! Incidents as somebody on call reads of them: an outage of the legacy, a restart, a reload. Each is told where and when it was, and how exactly that is known.
+//! Incidents as somebody on call reads of them: a candidate that fails and is still asked, outages of seconds of either service, a restart,
+//! a reload. Each is told where and when it was, and how exactly that is known.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
@@ -9,8 +11,123 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
 use crate::support::{wait_for, wait_or_tell};
 
+/// Too few to be left alone for.
+const FAILURES: u64 = 4;
+
 fn status(mirror: &Mirror<'_>) -> Value {
     mirror.ask("/api/v1/status").json()
+}
+
+/// The last stretch of failures that the mirror knows, once this holds of it.
+fn stretch(mirror: &Mirror<'_>, holds: impl Fn(&Value) -> bool) -> Value {
+    let last = || {
+        let status = status(mirror);
+        let all = status["candidate_failures"].as_array().cloned();
+        all.unwrap_or_default().pop().unwrap_or_default()
+    };
+    wait_or_tell(
+        || Some(last()).filter(|last| holds(last)),
+        || last().to_string(),
+    )
+}
+
+#[test]
+fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second() {
+    let legacy = Service::json("{}");
+    let (candidate, is_on) = switched("{}");
+    let place = Place::new();
+    let mirror = place.mirror(
+        &legacy.url(),
+        &candidate.url(),
+        &["--candidate-version", "2"],
+    );
+    let sent = Cell::new(0);
+    let send = || {
+        sent.set(sent.get() + 1);
+        mirror.get("/x");
+    };
+    let answered = || {
+        wait_for("the candidate to answer", || {
+            send();
+            status(&mirror)["candidate_failing_since"]
+                .is_null()
+                .then_some(())
+        });
+        // None is under way that may fail when it is switched off.
+        mirror.settled(sent.get());
+    };
+    answered();
+    for incident in 1..=2 {
+        is_on.store(false, Ordering::SeqCst);
+        for _ in 0..FAILURES {
+            send();
+        }
+        let open = stretch(&mirror, |last| {
+            last["failed"] == FAILURES && last["answered"].is_null()
+        });
+        assert_eq!(open["candidate_version"], "2");
+        // The same on each page, in a minute that has good requests, too.
+        let since = open["from"].as_str().expect("a time");
+        let told = status(&mirror)["candidate_failing_since"].clone();
+        let told = told.as_str().and_then(|told| told.get(11..19));
+        let told = told.unwrap_or_else(|| panic!("incident {incident}: {since}"));
+        let page = says(
+            &mirror,
+            "/",
+            &["Candidate fails</strong>: since ", "; it is still asked"],
+        );
+        assert!(!page.contains("Candidate failed"), "{page}");
+        says(
+            &mirror,
+            "/health",
+            &["failed on the last requests, since ", told],
+        );
+        let top = place.run(&["top", "--once", "--admin", &mirror.admin.to_string()]);
+        assert!(
+            top.stdout.contains("candidate fails since ")
+                && top.stdout.contains("and is still asked"),
+            "{}",
+            top.stdout
+        );
+        is_on.store(true, Ordering::SeqCst);
+        answered();
+        stretch(&mirror, |last| last["answered"].is_string());
+    }
+    let history = || mirror.ask("/api/v1/history?since=1h").json();
+    let outages = wait_or_tell(
+        || {
+            let outages = history()["outages"].as_array().cloned()?;
+            (outages.len() == 2).then_some(outages)
+        },
+        || history().to_string(),
+    );
+    for outage in &outages {
+        assert_eq!(
+            (
+                &outage["step_seconds"],
+                &outage["sent"],
+                &outage["unanswered"]
+            ),
+            (&1.into(), &FAILURES.into(), &FAILURES.into()),
+            "{outage}"
+        );
+    }
+    // What it answers from then on makes none of them larger.
+    for _ in 0..20 {
+        mirror.get("/x");
+    }
+    let page = says(
+        &mirror,
+        "/history",
+        &[", and answered again at ", ": 4 requests failed<"],
+    );
+    assert_eq!(
+        page.matches("candidate 2 gave no answer from ").count() % 2,
+        0,
+        "{page}"
+    );
+    assert!(!says(&mirror, "/", &["<main"]).contains("Candidate fails"));
+    mirror.stop();
 }
 
 #[test]

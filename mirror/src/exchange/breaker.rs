@@ -4,19 +4,13 @@
 //! row the breaker opens, and lets one request through per pause until one succeeds. Requests that it stops count as
 //! `breaker_open`, one of our own drops. All workers share it, so it is atomic.
 //!
-//! It also tells what people ask first: whether the candidate was asked anything at all, and since when it fails.
+//! It also tells what people ask first ([`Reached`]): whether the candidate was asked anything at all, and since when it fails. One
+//! that breaks every answer off fails, too, and keeps getting requests: it costs no waiting, and some of its answers may come.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parity_schemas::time::Timestamp;
-
-/// Nothing is known of the candidate yet.
-const UNTRIED: u8 = 0;
-/// It gets requests.
-const USED: u8 = 1;
-/// It is left alone.
-const OPEN: u8 = 2;
+use super::reached::{Reached, ServiceSeen};
 
 /// Shared by all workers.
 pub(crate) struct Breaker {
@@ -25,10 +19,9 @@ pub(crate) struct Breaker {
     /// When the next probe may go, in milliseconds since `origin`.
     probe_at: AtomicU64,
     origin: Instant,
-    /// One of the above.
-    state: AtomicU8,
-    /// When the first of the failures in a row was noticed, in microseconds since 1970.
-    failing_since: AtomicI64,
+    /// Whether the candidate is left alone.
+    is_open: AtomicBool,
+    seen: Reached,
 }
 
 impl Breaker {
@@ -37,8 +30,8 @@ impl Breaker {
             failures: AtomicU32::new(0),
             probe_at: AtomicU64::new(0),
             origin: Instant::now(),
-            state: AtomicU8::new(UNTRIED),
-            failing_since: AtomicI64::new(0),
+            is_open: AtomicBool::new(false),
+            seen: Reached::default(),
         }
     }
 
@@ -64,19 +57,30 @@ impl Breaker {
 
     /// The candidate answered.
     pub(crate) fn succeeded(&self) {
+        self.is_there();
+        let _changed = self.seen.answers(true);
+    }
+
+    /// The candidate took a request, and gave no whole answer.
+    pub(crate) fn broke_off(&self) {
+        self.is_there();
+        let _changed = self.seen.answers(false);
+    }
+
+    fn is_there(&self) {
         // Read first: a store on every answer would bounce the cache line between cores. Both are checked because a
         // concurrent failure may have set only one of them.
-        if self.failures.load(Ordering::Relaxed) != 0 || self.state.load(Ordering::Relaxed) != USED
-        {
+        if self.failures.load(Ordering::Relaxed) != 0 || self.is_open.load(Ordering::Relaxed) {
             self.failures.store(0, Ordering::Relaxed);
-            self.state.store(USED, Ordering::Relaxed);
+            self.is_open.store(false, Ordering::Relaxed);
         }
     }
 
     /// It is another candidate from now on, of which nothing is known.
     pub(crate) fn forget(&self) {
         self.failures.store(0, Ordering::Relaxed);
-        self.state.store(UNTRIED, Ordering::Relaxed);
+        self.is_open.store(false, Ordering::Relaxed);
+        self.seen.forget();
     }
 
     /// The candidate could not be reached, or did not answer in time; `limit` such failures in a row open the breaker.
@@ -84,22 +88,13 @@ impl Breaker {
         let limit = limit.max(1);
         // Two workers that fail at once may count as one; the breaker opens one failure later.
         let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
-        if failures == 1 {
-            let now = Timestamp::now().as_micros();
-            self.failing_since.store(now, Ordering::Relaxed);
-        }
-        // Behind its time: who sees a failure must see since when.
-        self.failures.store(failures, Ordering::Release);
-        if failures < limit {
-            // It is known to be there to be asked, whatever another worker has found out meanwhile.
-            let _known =
-                self.state
-                    .compare_exchange(UNTRIED, USED, Ordering::Relaxed, Ordering::Relaxed);
-        } else if !self.is_open() {
+        self.failures.store(failures, Ordering::Relaxed);
+        let _changed = self.seen.answers(false);
+        if failures >= limit && !self.is_open() {
             // Before the state: who sees that it is open must see when the next probe may go.
             self.probe_at
                 .store(self.now_ms() + pause.as_millis() as u64, Ordering::Relaxed);
-            if self.state.swap(OPEN, Ordering::Release) == OPEN {
+            if self.is_open.swap(true, Ordering::Release) {
                 return;
             }
             tracing::warn!(
@@ -111,18 +106,12 @@ impl Breaker {
 
     /// Whether the breaker is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.state.load(Ordering::Acquire) == OPEN
+        self.is_open.load(Ordering::Acquire)
     }
 
-    /// Whether the candidate has answered anything, or failed to.
-    pub(crate) fn is_tried(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != UNTRIED
-    }
-
-    /// When the first failure since its last answer was noticed; `None` if it answered the last request, or was asked nothing.
-    pub(crate) fn failing_since(&self) -> Option<Timestamp> {
-        let is_failing = self.failures.load(Ordering::Acquire) > 0;
-        is_failing.then(|| Timestamp::from_micros(self.failing_since.load(Ordering::Relaxed)))
+    /// What is known of the candidate.
+    pub(crate) fn seen(&self) -> ServiceSeen {
+        self.seen.seen()
     }
 
     fn now_ms(&self) -> u64 {
@@ -156,11 +145,12 @@ mod tests {
     #[test]
     fn it_is_untried_until_something_is_known_and_tells_since_when_it_fails() {
         let hour = Duration::from_hours(1);
+        let since = |breaker: &Breaker| breaker.seen().failing_since;
         let seen = |breaker: &Breaker| {
             (
-                breaker.is_tried(),
+                breaker.seen().asked,
                 breaker.is_open(),
-                breaker.failing_since().is_some(),
+                since(breaker).is_some(),
             )
         };
         let breaker = Breaker::new();
@@ -168,14 +158,18 @@ mod tests {
         assert_eq!(seen(&breaker), (false, false, false), "nothing was sent");
         breaker.failed(2, hour);
         assert_eq!(seen(&breaker), (true, false, true));
-        let since = breaker.failing_since();
+        let first = since(&breaker);
         breaker.failed(2, hour);
         assert_eq!(seen(&breaker), (true, true, true));
-        assert_eq!(breaker.failing_since(), since, "since the first of them");
+        assert_eq!(since(&breaker), first, "since the first of them");
+        breaker.broke_off();
+        assert_eq!(seen(&breaker), (true, false, true));
+        assert_eq!(since(&breaker), first, "it still gives no whole answer");
         breaker.succeeded();
         assert_eq!(seen(&breaker), (true, false, false));
-        breaker.failed(1, hour);
-        assert!(breaker.failing_since() >= since);
+        breaker.broke_off();
+        assert!(since(&breaker) >= first);
+        assert_eq!(seen(&breaker), (true, false, true));
         breaker.forget();
         assert_eq!(seen(&breaker), (false, false, false), "another candidate");
     }

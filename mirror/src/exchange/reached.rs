@@ -1,4 +1,4 @@
-//! Whether the legacy answers, as the last request to it told, of a client or of a shadow.
+//! Whether a service answers, as the last request to it told, of a client or of a shadow.
 //!
 //! Until it was asked nobody knows, and nothing else is claimed.
 
@@ -22,7 +22,7 @@ pub struct ServiceSeen {
     pub failing_since: Option<Timestamp>,
 }
 
-/// The state of the legacy.
+/// The state of one service.
 #[derive(Default)]
 pub(super) struct Reached {
     /// [`UNASKED`], [`ANSWERS`] or [`DOWN`].

@@ -109,9 +109,10 @@ impl Terms {
                 | ServiceFault::Tls
                 | ServiceFault::Flood,
             ) => breaker.failed(self.limits.breaker_failures, self.limits.breaker_pause),
-            None | Some(ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated) => {
-                breaker.succeeded();
+            Some(ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated) => {
+                breaker.broke_off();
             }
+            None => breaker.succeeded(),
         }
     }
 

@@ -102,11 +102,7 @@ impl ProcessState {
 
     /// What is known of the candidate.
     pub(crate) fn candidate_seen(&self) -> ServiceSeen {
-        let breaker = self.admission().breaker();
-        ServiceSeen {
-            asked: breaker.is_tried(),
-            failing_since: breaker.failing_since(),
-        }
+        self.admission().breaker().seen()
     }
 
     /// Whether the candidate gets requests: the breaker is closed.

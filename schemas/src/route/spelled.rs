@@ -191,12 +191,23 @@ pub(super) fn of_directory(segments: &[Segment]) -> Option<&[Segment]> {
 
 /// The steps of a path in all readings that may differ, the usual one first; those behind a host come last.
 fn readings(path: &str) -> impl Iterator<Item = Steps> {
-    let behind_host = is_led_by_host(path).then(|| {
-        let path = path.trim_start_matches(SEPARATORS);
-        let at = path.find(SEPARATORS);
-        at.and_then(|at| path.get(at..)).unwrap_or("/")
+    // A proxy may undo the escape of the second slash before somebody reads a reference.
+    let may_be_led = path
+        .strip_prefix(SEPARATORS)
+        .is_some_and(|rest| rest.starts_with('%') || rest.starts_with(SEPARATORS));
+    let behind_host = may_be_led.then(|| {
+        let written = is_led_by_host(path).then(|| path.to_owned());
+        let decoded = Some(USUAL.unlayered(path).0).filter(|decoded| is_led_by_host(decoded));
+        let led = written.into_iter().chain(decoded);
+        let steps = led.flat_map(|path| {
+            let path = path.trim_start_matches(SEPARATORS);
+            let at = path.find(SEPARATORS);
+            let path = at.and_then(|at| path.get(at..)).unwrap_or("/");
+            readings_of(path).collect::<Vec<_>>()
+        });
+        steps.collect::<Vec<_>>()
     });
-    iter::once(path).chain(behind_host).flat_map(readings_of)
+    readings_of(path).chain(behind_host.into_iter().flatten())
 }
 
 fn readings_of(path: &str) -> impl Iterator<Item = Steps> {

@@ -99,6 +99,21 @@ fn what_usual_servers_make_of_a_path_is_a_reading_of_it() {
             &["logout"],
             "Node: new URL(request.url, base)",
         ),
+        (
+            "//user@host/logout",
+            &["logout"],
+            "Node: new URL(request.url, base)",
+        ),
+        (
+            "/%2fhost/logout",
+            &["logout"],
+            "Node behind a proxy that decodes",
+        ),
+        (
+            "/%255Chost%2flogout",
+            &["logout"],
+            "Node behind two proxies that decode",
+        ),
         ("//host/a/../logout", &["logout"], "Python: urlsplit"),
         (
             "/logout;x=/y",
