@@ -195,17 +195,17 @@ fn readings(path: &str) -> impl Iterator<Item = Steps> {
     let may_be_led = path
         .strip_prefix(SEPARATORS)
         .is_some_and(|rest| rest.starts_with('%') || rest.starts_with(SEPARATORS));
-    let behind_host = may_be_led.then(|| {
-        let written = is_led_by_host(path).then(|| path.to_owned());
-        let decoded = Some(USUAL.unlayered(path).0).filter(|decoded| is_led_by_host(decoded));
-        let led = written.into_iter().chain(decoded);
-        let steps = led.flat_map(|path| {
-            let path = path.trim_start_matches(SEPARATORS);
-            let at = path.find(SEPARATORS);
-            let path = at.and_then(|at| path.get(at..)).unwrap_or("/");
-            readings_of(path).collect::<Vec<_>>()
-        });
-        steps.collect::<Vec<_>>()
+    let led = may_be_led.then(|| {
+        if is_led_by_host(path) {
+            return path.to_owned();
+        }
+        USUAL.unlayered(path).0
+    });
+    let behind_host = led.filter(|led| is_led_by_host(led)).map(|led| {
+        let path = led.trim_start_matches(SEPARATORS);
+        let at = path.find(SEPARATORS);
+        let path = at.and_then(|at| path.get(at..)).unwrap_or("/");
+        readings_of(path).collect::<Vec<_>>()
     });
     readings_of(path).chain(behind_host.into_iter().flatten())
 }
