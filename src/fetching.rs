@@ -53,17 +53,7 @@ impl Fetching {
         })
     }
 
-    /// The status and the bytes of an answer to GET.
-    pub(crate) async fn get(
-        &self,
-        uri: Uri,
-        headers: &HeaderMap,
-        within: Within,
-    ) -> Result<(StatusCode, Bytes), Missed> {
-        self.ask(Method::GET, uri, headers, within).await
-    }
-
-    /// The same of another method, without a body.
+    /// The status and the bytes of an answer to a request without a body.
     pub(crate) async fn ask(
         &self,
         method: Method,
@@ -71,12 +61,23 @@ impl Fetching {
         headers: &HeaderMap,
         within: Within,
     ) -> Result<(StatusCode, Bytes), Missed> {
+        let (head, body) = self.answer(method, uri, headers, within).await?;
+        Ok((head.status, body))
+    }
+
+    /// The same with the whole head.
+    pub(crate) async fn answer(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: &HeaderMap,
+        within: Within,
+    ) -> Result<(response::Parts, Bytes), Missed> {
         let mut request = Request::new(Full::default());
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers.clone();
-        let (head, body) = self.send(request, within).await?;
-        Ok((head.status, body))
+        self.send(request, within).await
     }
 
     /// The head and the bytes of an answer to any request.

@@ -2,7 +2,8 @@
 //!
 //! Each side has a thread with a runtime of its own, so that a page that is large or never comes delays nothing of the other one. A page has a
 //! limit in bytes and in time, and so has the whole: its time and twice that of a page. Of a service that gives no page at the
-//! beginning none will come: that is told soon, and not after the whole time.
+//! beginning none will come: that is told soon, and not after the whole time. A page of which nothing tells whether it came whole is none:
+//! the series that is missing could be that of the errors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow};
-use http::header::{ACCEPT, HeaderValue};
-use http::{StatusCode, Uri};
-use parity_comparator::metrics::Scrapes;
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, TRANSFER_ENCODING};
+use http::{HeaderMap, Method, StatusCode, Uri};
+use parity_comparator::metrics::{Format, Scrapes};
 use parity_schemas::visible::visible_up_to;
 use tokio::sync::{mpsc, watch};
 
@@ -28,6 +29,10 @@ const MAX_WORDS: usize = 100;
 const FORMATS: HeaderValue = HeaderValue::from_static(
     "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.9,*/*;q=0.1",
 );
+
+/// What is told of a page that may have been cut.
+const MAY_BE_CUT: &str = "nothing tells whether its page is whole: it has neither a length nor chunks, and ends with its connection; let the \
+                          service send Content-Length, or OpenMetrics, which ends with `# EOF`";
 
 /// How many pages of a service there are by now.
 #[derive(Default)]
@@ -239,15 +244,26 @@ impl Side {
         };
         let asked = self.time.begun.elapsed();
         let url = self.page.url.clone();
-        let answer = self.fetching.get(url, &self.page.headers, within).await;
+        let headers = &self.page.headers;
+        let answer = self.fetching.answer(Method::GET, url, headers, within);
+        let answer = answer.await;
         // The service has counted up to some time in between.
         let at = (asked + self.time.begun.elapsed()).as_secs_f64() / 2.0;
         let is_page = match answer {
-            Ok((StatusCode::OK, body)) => scrapes.take(at, &String::from_utf8_lossy(&body)).is_ok(),
-            Ok((status, body)) => {
+            Ok((head, body)) if head.status == StatusCode::OK => {
+                let format = format(&head.headers);
+                if format.has_end() || has_length(&head.headers) {
+                    let text = String::from_utf8_lossy(&body);
+                    scrapes.take(at, &text, format).is_ok()
+                } else {
+                    scrapes.lose(at, MAY_BE_CUT.to_owned());
+                    false
+                }
+            }
+            Ok((head, body)) => {
                 let words = String::from_utf8_lossy(&body);
                 let words = visible_up_to(words.trim(), MAX_WORDS);
-                scrapes.lose(at, format!("it answers {status}: {words}"));
+                scrapes.lose(at, format!("it answers {}: {words}", head.status));
                 false
             }
             Err(missed) => {
@@ -273,6 +289,16 @@ impl Side {
             Missed::TooLate => format!("no whole page came in {:?}", self.time.deadline),
         }
     }
+}
+
+fn format(headers: &HeaderMap) -> Format {
+    let named = headers.get(CONTENT_TYPE);
+    Format::of(named.and_then(|named| named.to_str().ok()))
+}
+
+/// Whether an answer says how long it is, by which one that is shorter did not come at all.
+fn has_length(headers: &HeaderMap) -> bool {
+    headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// The address for people: a query may have a token.

@@ -32,7 +32,7 @@ use crate::redact::by_hand;
 
 pub(crate) use news::news;
 pub use news::news_beside;
-pub use place::{PlaceError, is_everywhere, look_at_place};
+pub use place::{PlaceError, is_everywhere, place_of};
 
 /// A known difference grows when it is proven to be more than this many times as frequent as it was.
 const GROWTH: f64 = 2.0;

@@ -5,8 +5,10 @@
 //! What a service does not export is not measured, and never 0.
 
 mod counted;
+mod edges;
 mod exposition;
 mod followed;
+mod format;
 mod labels;
 mod measured;
 mod names;
@@ -26,6 +28,7 @@ use parity_schemas::metrics::{
 };
 
 pub use exposition::PageError;
+pub use format::Format;
 pub use names::{Names, Source, SourceError};
 pub use pages::Scrapes;
 pub use range::Judged;

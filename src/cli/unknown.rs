@@ -6,6 +6,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Parser};
 
+use parity_schemas::secret::without_password;
+
 use crate::config::settings;
 
 /// Flags of some commands, and what means the same to others: where somebody connects, for people or for traffic.
@@ -17,6 +19,11 @@ pub(crate) fn parse<C: Parser>() -> C {
 }
 
 fn explained(mut error: clap::Error, command: &Command) -> clap::Error {
+    // A password in an address would stand in the log of whatever called.
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+        let shown = without_password(value).into_owned();
+        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
+    }
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => flag,
         _ => return error,
@@ -78,8 +85,20 @@ mod tests {
     struct Few {
         #[arg(long)]
         sample: Option<String>,
-        #[arg(long)]
-        admin: Option<String>,
+        #[arg(long, value_parser = crate::top::base)]
+        admin: Option<crate::top::Base>,
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_not_told() {
+        for address in [
+            "http://u:pw@127.0.0.1:1",
+            "u:pw@127.0.0.1:1/x",
+            "http://u:pw@ /",
+        ] {
+            let told = told(&format!("--admin={address}"));
+            assert!(!told.contains("pw") && told.contains("--admin"), "{told}");
+        }
     }
 
     fn told(flag: &str) -> String {

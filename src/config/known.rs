@@ -10,7 +10,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use parity_comparator::known::{ends_soon, is_everywhere, look_at_place};
+use parity_comparator::known::{ends_soon, is_everywhere, place_of};
 use parity_comparator::rules::first_moment;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::route::{RoutePolicy, RouteRule};
@@ -198,10 +198,7 @@ impl Reader<'_> {
             path: self.checked(
                 &known::PATH,
                 "a path as reports show it, such as /items/*/price",
-                |text| {
-                    look_at_place(text).map_err(|error| error.to_string())?;
-                    Ok(text.to_owned())
-                },
+                |text| place_of(text).map_err(|error| error.to_string()),
             ),
             kind: self.word(&known::KIND),
             explanation: self.word(&known::EXPLANATION),

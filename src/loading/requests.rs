@@ -6,14 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
+use parity_comparator::redact::{Redactor, by_hand};
 use parity_dashboards::terminal;
 use parity_mirror::load::may_send;
 use parity_mirror::replay::{
     Format, OpenError, Recorded, Source, SourceError, is_needed, recorded,
 };
-use parity_schemas::exchange::{OwnParts, Request};
+use parity_schemas::exchange::{Body, Origin, OwnParts, Request};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::recording::{EXCHANGE_SCHEMA, RecordedBody, RecordedExchange};
 use parity_schemas::route::RouteResolver;
+use parity_schemas::secret::without_password;
 use parity_schemas::stress::LoadRequests;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
@@ -59,7 +62,10 @@ impl Requests {
         };
         match (&args.requests, &args.request) {
             (Some(file), _) => taking.file(file, args)?,
-            (None, Some(template)) => taking.template(template, args)?,
+            (None, Some(template)) => {
+                taking.told.source = shown(template, settings)?;
+                taking.template(template, args)?;
+            }
             (None, None) => bail!("name a file with requests, or a template by --request"),
         }
         let Taking { all, mut told, .. } = taking;
@@ -76,6 +82,33 @@ impl Requests {
             told,
         })
     }
+}
+
+/// A template as it may be told: without what the record hides of a request. What is none may be anything, a secret among it.
+fn shown(template: &str, settings: &MirrorSettings) -> Result<String> {
+    let (method, url) = template.trim().split_once(' ').with_context(|| {
+        format!(
+            "`{}` is no request; write `GET /balance/{ID}`",
+            by_hand(template)
+        )
+    })?;
+    let redactor = Redactor::new(
+        &settings.redact,
+        &settings.redaction_key,
+        Arc::clone(&settings.rules),
+    );
+    let redactor = redactor.context("the redaction settings")?;
+    let request = Request {
+        method: method
+            .parse()
+            .with_context(|| format!("`{method}` is no method; write `GET /balance/{ID}`"))?,
+        target: without_password(url.trim()).into(),
+        headers: FieldLines::default(),
+        body: Body::default(),
+        origin: Origin::default(),
+    };
+    let (method, url) = redactor.asked(&request);
+    Ok(format!("{method} {url}"))
 }
 
 /// A request once more.
@@ -142,15 +175,14 @@ impl Taking {
     }
 
     fn template(&mut self, template: &str, args: &SentArgs) -> Result<()> {
-        template.clone_into(&mut self.told.source);
-        let (method, url) = template
-            .trim()
-            .split_once(' ')
-            .with_context(|| format!("`{template}` is no request; write `GET /balance/{ID}`"))?;
-        let headers = args.headers.iter().map(|field| {
-            let (name, value) = field
-                .split_once(':')
-                .with_context(|| format!("`{field}` is no header field; write `name: value`"))?;
+        // The caller has looked at it.
+        let (method, url) = template.trim().split_once(' ').unwrap_or_default();
+        let shown = self.told.source.clone();
+        let headers = args.headers.iter().zip(1..).map(|(field, number)| {
+            // Which part of it is a secret nobody knows.
+            let (name, value) = field.split_once(':').with_context(|| {
+                format!("--header number {number} is no header field: it has no colon; write `name: value`")
+            })?;
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         });
         let headers = headers.collect::<Result<Vec<_>>>()?;
@@ -161,7 +193,7 @@ impl Taking {
         let ids = match args.ids.as_deref() {
             Some(text) => ids(text)?,
             None if has_id => bail!(
-                "`{template}` has {ID}, and nothing says which ids there are: give --ids 16000 for 1 to 16000, or a file with one on a line"
+                "`{shown}` has {ID}, and nothing says which ids there are: give --ids 16000 for 1 to 16000, or a file with one on a line"
             ),
             None => vec![String::new()],
         };
@@ -184,9 +216,8 @@ impl Taking {
                 hidden: Vec::new(),
                 response: None,
             };
-            let told = || format!("`{method} {}`", visible(&line.url));
-            let told = told();
-            let recorded = recorded(line).map_err(|why| anyhow!("{told} cannot be sent: {why}"))?;
+            let recorded = recorded(line)
+                .map_err(|why| anyhow!("`{}` cannot be sent: {why}", visible(&shown)))?;
             let has_more = self.take(recorded);
             // Nothing else of the template is sent either.
             if !has_more || !self.told.left_out.is_empty() {

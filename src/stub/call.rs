@@ -1,6 +1,7 @@
 //! A call that a service makes, whole, as it is paired and compared.
 //!
-//! Two calls can be partners if method, path and query are the same; the order of the parameters does not count, nor how their bytes are
+//! Two calls can be partners if method, path and query are the same, and the host, if the target names one, as calls through a proxy do
+//! (RFC 9112 §3.2): the same path of another host is another call. The order of the parameters does not count, nor how their bytes are
 //! escaped. A correlation header says which request a call belongs to. A call is compared like an answer: its header fields and body
 //! stand for those of one. Fields that say who calls, on whose behalf and over which connection are left out, because they are not what
 //! is asked; so are those that `Connection` names, which are for the next hop alone. Trailers are compared as those of an answer.
@@ -9,9 +10,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{self, HeaderName};
 use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Uri};
 use parity_schemas::exchange::{Body, ByteHold, Capture, Origin, Request};
 use parity_schemas::fields::FieldLines;
 
@@ -82,10 +84,7 @@ impl Call {
         correlate_by: &[HeaderName],
         hold: ByteHold,
     ) -> Self {
-        let target = head
-            .uri
-            .path_and_query()
-            .map_or("/", |target| target.as_str());
+        let target = target(&head.uri);
         let headers = FieldLines::from(&head.headers);
         let mut asked = FieldLines::default();
         for (name, value) in headers.iter() {
@@ -101,7 +100,7 @@ impl Call {
         }
         let body = Body::from(body);
         Self {
-            key: key(head.method.as_str(), target),
+            key: key(head.method.as_str(), &target),
             correlation: correlate_by
                 .iter()
                 .find_map(|name| correlation(&headers, name)),
@@ -144,6 +143,40 @@ fn correlation(headers: &FieldLines, name: &HeaderName) -> Option<Box<str>> {
         _ => value,
     };
     (!id.is_empty()).then(|| id.into())
+}
+
+/// What a call asks for, with the host if its target names one. Of hosts the case does not count, nor does the usual port of a scheme;
+/// who calls is left out.
+fn target(uri: &Uri) -> String {
+    let asked = uri.path_and_query().map(PathAndQuery::as_str);
+    let Some(authority) = uri.authority() else {
+        return asked.unwrap_or("/").to_owned();
+    };
+    let host = authority.host().to_ascii_lowercase();
+    let port = authority.port().map(|port| port.as_str().to_owned());
+    let Some(scheme) = uri.scheme_str() else {
+        // That of CONNECT always has a port.
+        return format!("{host}:{}", port.unwrap_or_default());
+    };
+    let usual = match scheme {
+        "http" => "80",
+        "https" => "443",
+        _ => "",
+    };
+    let port = port.filter(|port| port != usual && !port.is_empty());
+    let port = port.map_or_else(String::new, |port| format!(":{port}"));
+    format!("{scheme}://{host}{port}{}", asked.unwrap_or("/"))
+}
+
+/// The path of a target, by which its route is told.
+pub(crate) fn path_of(request: &Request) -> &str {
+    let path = request.path();
+    match path.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains('/') => {
+            rest.find('/').map_or("/", |at| rest.split_at(at).1)
+        }
+        _ => path,
+    }
 }
 
 /// What partners have in common.
@@ -226,6 +259,53 @@ mod tests {
         assert_eq!(&*key("GET", "/a%zz%"), "GET /a%zz%?");
         assert_eq!(&*key("GET", "/%+5"), "GET /%+5?");
         assert_ne!(key("GET", "/%+5"), key("GET", "/%05"));
+    }
+
+    #[test]
+    fn a_target_that_names_a_host_is_told_apart_by_it() {
+        let call = |method: &str, target: &str| {
+            let request = http::Request::builder().method(method).uri(target);
+            let request = request.header("host", "stub:7101");
+            let (head, ()) = request.body(()).expect("a request").into_parts();
+            Call::new(&head, (Bytes::new(), None), &[], ByteHold::default())
+        };
+        for (method, one, other, is_same) in [
+            ("CONNECT", "db:5432", "db:5433", false),
+            ("CONNECT", "db:5432", "other:5432", false),
+            ("CONNECT", "db:5432", "DB:5432", true),
+            ("GET", "http://a/x", "http://b/x", false),
+            ("GET", "http://a/x", "https://a/x", false),
+            ("GET", "http://a/x", "http://a:8080/x", false),
+            ("GET", "http://a/x", "/x", false),
+            ("GET", "http://a/x", "http://a:80/x", true),
+            ("GET", "https://a/x?b=1&c", "https://A:443/%78?c&b=1", true),
+            ("GET", "http://u:pw@a/x", "http://a/x", true),
+            ("GET", "http://a", "http://a/", true),
+            ("GET", "http://[::1]:80/x", "http://[::1]/x", true),
+        ] {
+            let [one_call, other_call] = [one, other].map(|target| call(method, target));
+            assert_eq!(one_call.key == other_call.key, is_same, "{one} {other}");
+        }
+        for (method, target, shown, path) in [
+            ("CONNECT", "db:5432", "db:5432", "db:5432"),
+            (
+                "GET",
+                "http://u:pw@A:80/x/y?z=1",
+                "http://a/x/y?z=1",
+                "/x/y",
+            ),
+            ("GET", "http://a", "http://a/", "/"),
+            ("GET", "/x?u=http://b/y", "/x?u=http://b/y", "/x"),
+            ("GET", "/x/http://b/y", "/x/http://b/y", "/x/http://b/y"),
+            ("OPTIONS", "*", "*", "*"),
+        ] {
+            let request = call(method, target).request;
+            assert_eq!(
+                (&*request.target, path_of(&request)),
+                (shown, path),
+                "{target}"
+            );
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use parity_schemas::tally::{Group, Identity};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Reason, Verdict};
 
-use super::call::{Call, Side};
+use super::call::{Call, Side, path_of};
 
 /// Calls that are shown one by one: more are not read.
 const SHOWN: usize = 100;
@@ -72,7 +72,7 @@ impl Judge {
 
     /// The route of a call.
     pub(crate) fn route(&mut self, request: &Request) -> Arc<Route> {
-        self.routes.resolve(&request.method, request.path())
+        self.routes.resolve(&request.method, path_of(request))
     }
 
     /// Counts a call that has come.

@@ -16,6 +16,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode, Uri};
 use parity_dashboards::server::ONE_HOST;
 use parity_schemas::documents::{ErrorCode, ErrorDocument};
+use parity_schemas::secret::without_password;
 use parity_schemas::visible::visible_up_to;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -69,7 +70,10 @@ pub(crate) fn base(text: &str) -> Result<Base, String> {
         Err(_) if text.contains("://") => text.to_owned(),
         Err(_) => format!("http://{text}"),
     };
-    let wrong = || format!("`{text}` is not the address of an admin port; write http://HOST:PORT");
+    let wrong = || {
+        let text = without_password(text);
+        format!("`{text}` is not the address of an admin port; write http://HOST:PORT")
+    };
     let uri: Uri = with_scheme.parse().map_err(|_| wrong())?;
     let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority())
     else {

@@ -76,7 +76,7 @@ fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second(
             "/",
             &["Candidate fails</strong>: since ", "; it is still asked"],
         );
-        assert!(!page.contains("Candidate failed"), "{page}");
+        assert!(!page.contains("Candidate failed</strong>"), "{page}");
         says(
             &mirror,
             "/health",

@@ -232,6 +232,33 @@ fn too_little_decides_nothing_and_nothing_to_read_is_an_error() {
 }
 
 #[test]
+fn memory_that_is_shown_at_the_beginning_alone_decides_nothing() {
+    let legacy = service(|_| MIB);
+    let asked = AtomicU64::new(0);
+    let candidate = Service::start(move |request| {
+        if request.target != "/metrics" {
+            return Answer::json("{}");
+        }
+        let page = match asked.fetch_add(1, Ordering::SeqCst) {
+            0..80 => "process_resident_memory_bytes 1048576\nprocess_open_fds 3\n",
+            _ => "process_open_fds 3\n",
+        };
+        Answer::new(200, page)
+    });
+    let (ended, document) = soak([&legacy, &candidate], &["--growth", "64MiB"]);
+    assert_eq!(ended.code, 3, "{:?}", document.reasons);
+    let memory = of(&document.candidate, Grows::Rss);
+    assert_eq!(memory.verdict, SoakVerdict::Undecided);
+    let why = memory.why.as_deref().unwrap_or_default();
+    assert!(
+        why.starts_with("it could not be read to the end: `process_resident_memory_bytes`"),
+        "{why}"
+    );
+    let open = of(&document.candidate, Grows::Descriptors);
+    assert_eq!(open.verdict, SoakVerdict::Flat, "{open:?}");
+}
+
+#[test]
 fn a_service_that_fails_and_one_that_ends_do_not_pass() {
     let legacy = service(|_| MIB);
     let failing = Service::start(|request| {

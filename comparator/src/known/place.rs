@@ -1,6 +1,8 @@
 //! Which places the path of an entry names. A group has a generalized path such as `/items/*/price`, or the name of a
 //! header. `*` is one step, `**` any number of steps; all other steps are taken as they are.
 
+use crate::rules::pattern::Pattern;
+
 /// A path that no place has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
@@ -10,6 +12,9 @@ pub enum PlaceError {
     /// `**` is given so often that finding places would take long.
     #[error("it has more than {0} times `**`")]
     TooManyAnywhere(usize),
+    /// It begins as JSONPath does and cannot be written as the path of a place.
+    #[error("{0}")]
+    NoPlace(String),
 }
 
 /// Longer than any path that a group is recorded with.
@@ -17,8 +22,28 @@ const MAX_CHARS: usize = 1_024;
 /// Each of them multiplies the work.
 const MAX_ANYWHERE: usize = 4;
 
-/// Whether a path of an entry can be used.
-pub fn look_at_place(path: &str) -> Result<(), PlaceError> {
+/// The path of an entry as places are written. JSONPath is another way to write one, as in rules: `$..price` is `/**/price`.
+pub fn place_of(path: &str) -> Result<String, PlaceError> {
+    look_at_place(path)?;
+    if !path.starts_with('$') {
+        return Ok(path.to_owned());
+    }
+    let pattern = Pattern::body(path).map_err(|(why, hint)| {
+        let hint = hint.map(|hint| format!("; {hint}"));
+        PlaceError::NoPlace(why + &hint.unwrap_or_default())
+    })?;
+    let place = pattern.canonical();
+    // An index, or a key that is a star.
+    if place.contains("/~[") || place.contains("/~*") {
+        return Err(PlaceError::NoPlace(format!(
+            "`{path}` names what no place has: groups of every element have `*` there; write `[*]`, or a path as reports show it"
+        )));
+    }
+    look_at_place(&place)?;
+    Ok(place)
+}
+
+fn look_at_place(path: &str) -> Result<(), PlaceError> {
     if path.chars().count() > MAX_CHARS {
         return Err(PlaceError::TooLong(MAX_CHARS));
     }
@@ -91,6 +116,29 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_everywhere(path), expected, "{path}");
+        }
+        for (path, place) in [
+            ("$..a", "/**/a"),
+            ("$..*", "/**/*"),
+            ("$", ""),
+            ("$.items[*].price", "/items/*/price"),
+            ("$['a/b'].c", "/a~1b/c"),
+            ("/**/a", "/**/a"),
+            ("server", "server"),
+            ("a$", "a$"),
+        ] {
+            assert_eq!(place_of(path).as_deref(), Ok(place), "{path}");
+        }
+        assert!(covers(&place_of("$..a").unwrap(), "/items/*/a"));
+        for path in [
+            "$.items[0]",
+            "$['*']",
+            "$..",
+            "$a",
+            "$[?@.a]",
+            "$..a..b..c..d..e",
+        ] {
+            assert!(place_of(path).is_err(), "{path}");
         }
         assert!(look_at_place("/**/a").is_ok());
         assert!(look_at_place(&"/**".repeat(5)).is_err());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
+use super::edges::same;
 use super::followed::Followed;
 use super::labels::Labels;
 use super::names::Source;
@@ -13,6 +14,8 @@ const ALPHA: f64 = 0.05;
 
 /// Requests above which a quantile of a sample lies so near to its rank that the normal distribution tells how near.
 const MANY: f64 = 1e6;
+/// The share by which sums of counts that are no whole numbers are rounded at most.
+const ROUNDED: f64 = 1e-9;
 /// Standard deviations that hold 95 % of it.
 const DEVIATIONS: f64 = 1.96;
 
@@ -64,9 +67,12 @@ pub(super) struct Estimate {
 
 impl Buckets {
     /// Of all that `source` means; `None` if no page has buckets of it. Where label sets have other edges, those that all have; if
-    /// that is only the infinite one, it says nothing of how long anything took, and there is none.
-    pub(super) fn of(followed: &Followed, source: &Source) -> Option<Self> {
-        let grown = grown(followed, source, "_bucket")?;
+    /// that is only the infinite one, it says nothing of how long anything took, and there is none. That a bucket grew by less than a
+    /// smaller one cannot be, and is told.
+    pub(super) fn of(followed: &Followed, source: &Source) -> Result<Option<Self>, String> {
+        let Some(grown) = grown(followed, source, "_bucket") else {
+            return Ok(None);
+        };
         let mut sets: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
         for (labels, by) in grown.by_labels {
             let edge = labels.get("le").and_then(|edge| edge.parse::<f64>().ok());
@@ -77,15 +83,24 @@ impl Buckets {
         }
         let bits = |edge: f64| edge.to_bits();
         let mut common: Option<BTreeSet<u64>> = None;
-        for set in sets.values_mut() {
+        for (labels, set) in &mut sets {
             set.sort_by(|one, other| one.0.total_cmp(&other.0));
+            if let Some(line) = between(set) {
+                return Err(format!(
+                    "`{}_bucket` is not known, because its pages contradict each other: {line}, of {}",
+                    source.name,
+                    labels.told()
+                ));
+            }
             let own: BTreeSet<u64> = set.iter().map(|(edge, _)| bits(*edge)).collect();
             common = Some(match common {
                 None => own,
                 Some(common) => common.intersection(&own).copied().collect(),
             });
         }
-        let common = common?;
+        let Some(common) = common else {
+            return Ok(None);
+        };
         let mut edges: Vec<(f64, f64)> = common
             .iter()
             .map(|edge| (f64::from_bits(*edge), 0.0))
@@ -98,15 +113,9 @@ impl Buckets {
         for (edge, count) in &mut edges {
             *count = sums.get(&bits(*edge)).copied().unwrap_or(0.0);
         }
-        // What a reset made of them must not fall.
-        let mut most: f64 = 0.0;
-        for (_, count) in &mut edges {
-            most = most.max(*count);
-            *count = most;
-        }
         let has_all = edges.last().is_some_and(|(edge, _)| *edge == f64::INFINITY);
         let has_edge = edges.iter().any(|(edge, _)| edge.is_finite());
-        (has_all && has_edge).then_some(Self { edges })
+        Ok((has_all && has_edge).then_some(Self { edges }))
     }
 
     pub(super) fn total(&self) -> f64 {
@@ -149,6 +158,20 @@ impl Buckets {
             high: high.filter(|high| high.is_finite()),
         })
     }
+}
+
+/// What the buckets of one set, in the order of their edges, did between the pages that cannot be.
+fn between(sorted: &[(f64, f64)]) -> Option<String> {
+    let mut pairs = sorted.windows(2);
+    pairs.find_map(|pair| match pair {
+        [(one, _), (other, _)] if same(*one, *other) => {
+            Some(format!("le=\"{one}\" is there in two spellings"))
+        }
+        [(smaller, more), (larger, fewer)] if *fewer < more * (1.0 - ROUNDED) => Some(format!(
+            "le=\"{smaller}\" grew by {more} and le=\"{larger}\" by {fewer}, which is less"
+        )),
+        _ => None,
+    })
 }
 
 /// The ranks between which the quantile of all requests is, whatever their distribution, if these are a sample of them.
@@ -313,9 +336,10 @@ mod tests {
         let before = "a_bucket{r=\"1\",le=\"1\"} 0\na_bucket{r=\"1\",le=\"+Inf\"} 0\n";
         let after = "a_bucket{r=\"1\",le=\"1\"} 3\na_bucket{r=\"1\",le=\"+Inf\"} 4\n\
                      a_bucket{r=\"2\",le=\"0.5\"} 1\na_bucket{r=\"2\",le=\"1.0\"} 2\na_bucket{r=\"2\",le=\"+Inf\"} 5\n";
-        let found = Buckets::of(&followed(&[before, after]), &source("a")).unwrap();
+        let of = |pages: &[&str], name: &str| Buckets::of(&followed(pages), &source(name)).unwrap();
+        let found = of(&[before, after], "a").unwrap();
         assert_eq!(found.edges, [(1.0, 5.0), (f64::INFINITY, 9.0)]);
-        let one = Buckets::of(&followed(&[before, after]), &source("a{r=\"2\"}")).unwrap();
+        let one = of(&[before, after], "a{r=\"2\"}").unwrap();
         assert_eq!(one.edges, [(0.5, 1.0), (1.0, 2.0), (f64::INFINITY, 5.0)]);
         // Without an edge that all have nothing tells how long they took.
         let other = "a_bucket{r=\"1\",le=\"2\"} 3\na_bucket{r=\"1\",le=\"+Inf\"} 4\n\
@@ -324,16 +348,31 @@ mod tests {
             &["b 1\n", other][..],
             &["b 1\n", "a_bucket{le=\"+Inf\"} 5\n"],
         ] {
-            assert_eq!(
-                Buckets::of(&followed(pages), &source("a")),
-                None,
-                "{pages:?}"
-            );
+            assert_eq!(of(pages, "a"), None, "{pages:?}");
         }
         // Without the last edge nobody knows how many there are.
-        assert_eq!(
-            Buckets::of(&followed(&["a_bucket{le=\"1\"} 0\n"]), &source("a")),
-            None
-        );
+        assert_eq!(of(&["a_bucket{le=\"1\"} 0\n"], "a"), None);
+    }
+
+    #[test]
+    fn buckets_that_contradict_each_other_from_page_to_page_are_none() {
+        let page = |edge: &str, few: u32, all: u32| {
+            format!("a_bucket{{le=\"{edge}\"}} {few}\na_bucket{{le=\"+Inf\"}} {all}\n")
+        };
+        for (pages, line) in [
+            // Each page could be.
+            (
+                [page("0.1", 10, 100), page("0.1", 60, 120)],
+                "le=\"0.1\" grew by 50 and le=\"inf\" by 20",
+            ),
+            (
+                [page("0.1", 0, 0), page("0.10", 5, 9)],
+                "le=\"0.1\" is there in two spellings",
+            ),
+        ] {
+            let pages = pages.each_ref().map(String::as_str);
+            let why = Buckets::of(&followed(&pages), &source("a")).unwrap_err();
+            assert!(why.contains(line) && why.starts_with("`a_bucket`"), "{why}");
+        }
     }
 }

@@ -8,22 +8,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::labels::{Labels, Shared};
+use super::edges::contradictions;
+use super::labels::{Labels, Samples, Shared, told};
 use super::passed::{OfPage, Passed, Why};
 
 /// Lines that are told of those that cannot be read: who sees three knows what the page is.
 const TOLD: usize = 3;
-/// Bytes of such a line that are told.
-const TOLD_BYTES: usize = 120;
 /// Samples of wanted metrics on a page: 500 routes with five statuses and twenty buckets each. More are no metrics but a mistake.
 const SAMPLES: usize = 50_000;
 /// Types of a family that are kept: who says two contradicts itself, and a third one says no more.
 pub(super) const TYPES: usize = 2;
 /// Bytes of the longest type that there is.
 const TYPE_BYTES: usize = "gaugehistogram".len();
-
-/// The samples of a metric by their labels. A value may be no number and infinite.
-pub(super) type Samples = BTreeMap<Arc<Labels>, f64>;
 
 /// One page.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +52,12 @@ pub enum PageError {
         "the page has over {SAMPLES} samples of what is measured; a label with a value for each request or user makes so many"
     )]
     TooMany,
+    /// It was cut.
+    #[error("the page is not whole: it is OpenMetrics, and its last line is not `# EOF`")]
+    NoEnd,
+    /// It goes on where it should have ended.
+    #[error("the page goes on behind `# EOF`, where OpenMetrics ends, line {0}: {1}")]
+    Behind(usize, String),
 }
 
 impl Exposition {
@@ -70,9 +72,6 @@ impl Exposition {
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if let Some(comment) = line.strip_prefix('#') {
-                if comment.trim() == "EOF" {
-                    break;
-                }
                 page.comment(comment, is_wanted);
             } else if !line.is_empty() {
                 let Some(sample) = sample(line) else {
@@ -111,6 +110,9 @@ impl Exposition {
                     page.passed.entry(sample.name).or_default().push(passed);
                 }
             }
+        }
+        for (name, lines) in contradictions(&page.samples, labels) {
+            page.passed.entry(name).or_default().extend(lines);
         }
         match page.told.first() {
             _ if page.read > 0 => Ok(page),
@@ -165,12 +167,6 @@ impl Exposition {
             }
         }
     }
-}
-
-/// As much of a line as is told.
-fn told(line: &str) -> String {
-    let end = line.floor_char_boundary(TOLD_BYTES);
-    line.split_at(end).0.to_owned()
 }
 
 /// One line.
@@ -302,7 +298,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(page.unreadable, 0, "{:?}", page.told);
-        assert_eq!((page.read, page.kept()), (9, 9));
+        assert_eq!((page.read, page.kept()), (10, 10));
         let of = |name: &str, pairs: &[(&str, &str)]| page.samples[name][&labels(pairs)];
         let requests = "http_requests_total";
         assert_eq!(of(requests, &[("code", "200"), ("method", "get")]), 1027.0);
@@ -314,7 +310,8 @@ mod tests {
         assert_eq!(of("least", &[]), f64::NEG_INFINITY);
         assert_eq!(of("a.dotted", &[("x", "1")]), 2.0);
         assert_eq!(of("esc", &[("path", "C:\\D \"q\" \n")]), 1.0);
-        assert!(!page.samples.contains_key("behind"));
+        // Which is a comment here.
+        assert_eq!(of("behind", &[]), 1.0);
         assert_eq!(page.types["a"], ["histogram".to_owned()].into());
     }
 
@@ -349,14 +346,14 @@ mod tests {
         let many = read(&format!("a 1\n{}", "<\n".repeat(1_000))).unwrap();
         assert_eq!((many.unreadable, many.told.len()), (1_000, TOLD));
         let long = read(&format!("a 1\n{}", "ü".repeat(1_000))).unwrap();
-        assert!(long.told[0].1.len() <= TOLD_BYTES);
+        assert!(long.told[0].1.len() <= 120);
     }
 
     #[test]
     fn what_is_no_page_says_why() {
         let html = read("\n<!DOCTYPE html>\n<html></html>\n").unwrap_err();
         assert_eq!(html, PageError::Other(2, "<!DOCTYPE html>".to_owned()));
-        for empty in ["", "\n\n", "# HELP a b\n# TYPE a counter\n", "# EOF\na 1\n"] {
+        for empty in ["", "\n\n", "# HELP a b\n# TYPE a counter\n", "# EOF\n"] {
             assert_eq!(read(empty), Err(PageError::Empty), "{empty}");
         }
         let lines = |count: usize| (0..count).map(|at| format!("a{{x=\"{at}\"}} 1\n"));

@@ -31,6 +31,18 @@ const PEAKING: [Subject; 4] = [
     Subject::Threads,
     Subject::Pauses,
 ];
+/// Labels of what is not counted that are remembered of those that are gone, where they come and go without end.
+const FEW: usize = 100;
+/// What is not counted and must be there to the end, by the endings of its names: what is so much at a time, and what a summary shows.
+const SHOWN: [(Subject, &[&str]); 7] = [
+    (Subject::Latency, &[""]),
+    (Subject::Memory, &[""]),
+    (Subject::Heap, &[""]),
+    (Subject::Pauses, &["", "_max"]),
+    (Subject::Descriptors, &[""]),
+    (Subject::Threads, &[""]),
+    (Subject::Start, &[""]),
+];
 /// About what a counter takes, whose labels are shared.
 const COUNTER_BYTES: usize = 96;
 /// Bytes of counters that are no longer on the page: thousands of them, as after many restarts. More are of a label with a value for
@@ -47,21 +59,31 @@ pub(super) struct Counter {
     pub(super) resets: u64,
     /// How often it did so though the process did not, as far as it says when it started.
     pub(super) falls: u64,
-    /// After how many restarts it was seen last.
-    restarts: u64,
-    /// On which page.
-    page: u64,
+    last_seen: Last,
 }
 
 /// The counters of a name by their labels.
 type Counters = BTreeMap<Arc<Labels>, Counter>;
 
+/// When something was seen last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Last {
+    /// After how many restarts.
+    restarts: u64,
+    /// On which page.
+    page: u64,
+}
+
 /// What was seen on all pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Followed {
     counters: BTreeMap<String, Counters>,
+    /// What is not counted, by its name and its labels.
+    shown: BTreeMap<String, BTreeMap<Arc<Labels>, Last>>,
     peaks: Vec<(Subject, Source, f64)>,
     start: Option<f64>,
+    /// The page that said so last.
+    start_page: u64,
     /// How often the start time changed.
     pub(super) restarts: u64,
     /// Whether it was an earlier one then: no process begins before the one that it follows.
@@ -92,7 +114,7 @@ impl Followed {
                 }
             }
         }
-        self.passed.take(&page.passed, names);
+        self.passed.take(&page.passed, self.pages, names);
         self.unreadable += page.unreadable;
         if self.told.is_none() {
             self.told = page.told.first().cloned();
@@ -100,6 +122,7 @@ impl Followed {
         if !self.is_over {
             self.count(page, names);
         }
+        self.look_at_shown(page, names);
         for subject in PEAKING {
             for source in names.of(subject) {
                 self.look_for_peak(page, subject, source);
@@ -112,6 +135,7 @@ impl Followed {
         let Some(start) = sources.iter().find_map(|source| gauge(page, source, "")) else {
             return;
         };
+        self.start_page = self.pages;
         if let Some(before) = self.start.replace(start) {
             self.restarts += u64::from(before.to_bits() != start.to_bits());
             self.goes_back |= start < before;
@@ -119,16 +143,8 @@ impl Followed {
     }
 
     fn count(&mut self, page: &Exposition, names: &Names) {
-        let growing = GROWING.iter().flat_map(|(subject, endings)| {
-            let sources = names.of(*subject).into_iter();
-            sources.flat_map(|source| {
-                endings
-                    .iter()
-                    .map(move |ending| source.name.clone() + ending)
-            })
-        });
-        let growing: BTreeSet<String> = growing.collect();
-        for name in growing {
+        let last_seen = self.last();
+        for name in all(&GROWING, names) {
             let Some(samples) = page.samples.get(&name) else {
                 continue;
             };
@@ -138,20 +154,83 @@ impl Followed {
                     continue;
                 }
                 if let Some(counter) = counters.get_mut(labels) {
-                    counter.goes_on(*value, self.restarts, self.pages);
+                    counter.goes_on(*value, last_seen);
                 } else {
                     let counter = Counter {
                         last: *value,
                         by: if self.pages == 1 { 0.0 } else { *value },
                         resets: 0,
                         falls: 0,
-                        restarts: self.restarts,
-                        page: self.pages,
+                        last_seen,
                     };
                     counters.insert(Arc::clone(labels), counter);
                 }
             }
         }
+    }
+
+    /// What is seen now.
+    fn last(&self) -> Last {
+        Last {
+            restarts: self.restarts,
+            page: self.pages,
+        }
+    }
+
+    fn look_at_shown(&mut self, page: &Exposition, names: &Names) {
+        let last = self.last();
+        for name in all(&SHOWN, names) {
+            let Some(samples) = page.samples.get(&name) else {
+                continue;
+            };
+            let shown = self.shown.entry(name).or_default();
+            for labels in samples.keys() {
+                shown.insert(Arc::clone(labels), last);
+            }
+            // One that is gone is enough to tell; any of them may come back.
+            if shown.len() > samples.len() + FEW {
+                let mut gone = 0;
+                shown.retain(|_, own| {
+                    gone += usize::from(own.page != last.page);
+                    own.page == last.page || gone <= FEW / 2
+                });
+            }
+        }
+    }
+
+    /// What of a source was on a page and is not on the last one, in words: of the same process, as far as that is known, or all of
+    /// what it shows. A counter that a new process does not have is 0 so far.
+    pub(super) fn gone(&self, source: &Source, endings: &[&str]) -> Option<String> {
+        let is_gone = |last: &Last| last.page != self.pages;
+        endings.iter().find_map(|ending| {
+            let name = format!("{}{ending}", source.name);
+            let counters = self.counters(source, ending);
+            let mut counted = counters.map(|(labels, counter)| (labels, counter.last_seen));
+            let shown = self.shown.get(&name).into_iter().flatten();
+            let shown = shown.map(|(labels, last)| (&**labels, *last));
+            let shown = shown.filter(|(labels, _)| source.is_met(labels));
+            let shown: Vec<(&Labels, Last)> = shown.collect();
+            let has_none = shown.iter().all(|(_, last)| is_gone(last));
+            let of_this = |last: &Last| is_gone(last) && last.restarts == self.restarts;
+            let counted = counted.find(|(_, last)| of_this(last));
+            let (labels, last) = counted.or_else(|| {
+                let mut shown = shown.into_iter();
+                shown.find(|(_, last)| of_this(last) || has_none)
+            })?;
+            let which = match labels.told() {
+                none if none == "{}" => "it".to_owned(),
+                labels => labels,
+            };
+            Some(format!(
+                "`{name}` is not known to the end: {which} was on page {} and is not on the last one, page {}",
+                last.page, self.pages
+            ))
+        })
+    }
+
+    /// Whether it said when it started, and does no more: then nobody knows whether it began anew.
+    pub(super) fn lost_start(&self) -> bool {
+        self.start.is_some() && self.start_page != self.pages
     }
 
     fn look_for_peak(&mut self, page: &Exposition, subject: Subject, source: Source) {
@@ -190,14 +269,16 @@ impl Followed {
 
     /// About what the counters take of memory, besides their labels.
     pub(super) fn bytes(&self) -> usize {
-        self.counters.values().map(BTreeMap::len).sum::<usize>() * COUNTER_BYTES
+        let counters = self.counters.values().map(BTreeMap::len);
+        let shown = self.shown.values().map(BTreeMap::len);
+        counters.chain(shown).sum::<usize>() * COUNTER_BYTES
     }
 
     /// Gives up to count if labels come and go without end. What was counted until then would be a part of which nobody knows how
     /// large it is, so it goes, too.
     pub(super) fn give_up(&mut self) {
         let counters = self.counters.values().flatten();
-        let gone = counters.filter(|(_, counter)| counter.page != self.pages);
+        let gone = counters.filter(|(_, counter)| counter.last_seen.page != self.pages);
         let bytes = gone.map(|(labels, _)| COUNTER_BYTES + labels.bytes());
         if bytes.sum::<usize>() > GONE_BYTES {
             self.counters.clear();
@@ -207,8 +288,8 @@ impl Followed {
 }
 
 impl Counter {
-    fn goes_on(&mut self, value: f64, restarts: u64, page: u64) {
-        let is_new = self.restarts != restarts;
+    fn goes_on(&mut self, value: f64, last_seen: Last) {
+        let is_new = self.last_seen.restarts != last_seen.restarts;
         let falls = !is_new && value < self.last;
         self.by += if is_new || falls {
             self.resets += 1;
@@ -218,7 +299,19 @@ impl Counter {
         };
         self.falls += u64::from(falls);
         self.last = value;
-        self.restarts = restarts;
-        self.page = page;
+        self.last_seen = last_seen;
     }
+}
+
+/// The names of all sources of these subjects with these endings.
+fn all(of: &[(Subject, &[&str])], names: &Names) -> BTreeSet<String> {
+    let all = of.iter().flat_map(|(subject, endings)| {
+        let sources = names.of(*subject).into_iter();
+        sources.flat_map(|source| {
+            endings
+                .iter()
+                .map(move |ending| source.name.clone() + ending)
+        })
+    });
+    all.collect()
 }

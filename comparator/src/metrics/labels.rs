@@ -1,7 +1,19 @@
 //! The labels of a sample, small enough to keep those of many: a page may have tens of thousands of them, and each page has the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// Bytes that are told of a line or of labels.
+const TOLD_BYTES: usize = 120;
+
+/// The samples of a metric by their labels. A value may be no number and infinite.
+pub(super) type Samples = BTreeMap<Arc<Labels>, f64>;
+
+/// As much of a line as is told.
+pub(super) fn told(line: &str) -> String {
+    let end = line.floor_char_boundary(TOLD_BYTES);
+    line.split_at(end).0.to_owned()
+}
 
 /// Names with their values, sorted by name. `le` and `quantile` are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +42,13 @@ impl Labels {
     pub(super) fn without(&self, name: &str) -> Self {
         let others = self.0.iter().filter(|(own, _)| &**own != name);
         Self(others.cloned().collect())
+    }
+
+    /// As a page writes them, as far as that is told.
+    pub(super) fn told(&self) -> String {
+        let pairs = self.0.iter();
+        let pairs = pairs.map(|(name, value)| format!("{name}={value:?}"));
+        told(&format!("{{{}}}", pairs.collect::<Vec<_>>().join(",")))
     }
 
     /// About what they take of memory.

@@ -205,7 +205,7 @@ impl Service<'_> {
         let grows = self.can_grow();
         for source in &sources {
             self.is_whole(source, &["_bucket", ""])?;
-            if let Some(buckets) = Buckets::of(&self.scrapes.followed, source) {
+            if let Some(buckets) = Buckets::of(&self.scrapes.followed, source)? {
                 grows.clone()?;
                 let found = buckets
                     .quantile(quantile)
@@ -255,7 +255,7 @@ impl Service<'_> {
                     None,
                 ));
             }
-            if let Some(buckets) = Buckets::of(&self.scrapes.followed, source) {
+            if let Some(buckets) = Buckets::of(&self.scrapes.followed, source)? {
                 self.can_grow()?;
                 let all = buckets.total();
                 if all < 1.0 {

@@ -11,6 +11,7 @@ use parity_schemas::metrics::Subject;
 
 use super::exposition::{Exposition, PageError};
 use super::followed::Followed;
+use super::format::Format;
 use super::labels::Shared;
 use super::names::Names;
 
@@ -87,10 +88,13 @@ impl Scrapes {
         self
     }
 
-    /// Takes a page. One that is none is counted as failed.
-    pub fn take(&mut self, at: f64, text: &str) -> Result<(), PageError> {
+    /// Takes a page. One that is none, or is not whole, is counted as failed.
+    pub fn take(&mut self, at: f64, text: &str, format: Format) -> Result<(), PageError> {
         let wanted = &self.wanted;
-        match Exposition::read(text, &|name| wanted.contains(name), &mut self.labels) {
+        let read = format
+            .look_at_end(text)
+            .and_then(|()| Exposition::read(text, &|name| wanted.contains(name), &mut self.labels));
+        match read {
             Ok(mut page) => {
                 self.followed.take(&page, &self.names);
                 page.samples.retain(|name, _| !self.passing.contains(name));
@@ -128,11 +132,6 @@ impl Scrapes {
     /// Why a page could not be read, the last time that one could not.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
-    }
-
-    /// Whether it could not be read to the end.
-    pub fn is_lost(&self) -> bool {
-        self.lost.is_some()
     }
 
     fn keep(&mut self, at: f64, page: Exposition) {
@@ -192,7 +191,9 @@ mod tests {
                 format!("http_requests_total{{user=\"{value}\"}} {number}\n")
             });
             let page: String = lines.chain(["process_open_fds 3\n".to_owned()]).collect();
-            scrapes.take(f64::from(number), &page).unwrap();
+            scrapes
+                .take(f64::from(number), &page, Format::Text)
+                .unwrap();
             assert!(scrapes.bytes() <= KEPT_BYTES);
         }
         assert_eq!(scrapes.read(), 200);
@@ -208,7 +209,7 @@ mod tests {
         let mut scrapes = Scrapes::new("a", Names::default(), 0.0);
         let lines = (0..20_000).map(|line| format!("http_requests_total{{route=\"{line}\"}} 1\n"));
         let page: String = lines.collect();
-        scrapes.take(0.0, &page).unwrap();
+        scrapes.take(0.0, &page, Format::Text).unwrap();
         let page = scrapes.pages[0].page.clone();
         for number in 1..90 {
             scrapes.keep(f64::from(number), page.clone());
@@ -247,7 +248,7 @@ mod tests {
                 (&mut narrow, &large),
                 (&mut small, &own),
             ] {
-                scrapes.take(f64::from(number), page).unwrap();
+                scrapes.take(f64::from(number), page, Format::Text).unwrap();
             }
             grown[0].push(narrow.bytes());
             grown[1].push(small.bytes());
@@ -271,12 +272,12 @@ mod tests {
     #[test]
     fn what_could_not_be_read_is_counted_and_whether_it_answers_at_the_end_is_known() {
         let mut scrapes = Scrapes::new("a", Names::default(), 0.0);
-        scrapes.take(0.0, "a 1\n").unwrap();
-        scrapes.take(1.0, "<html>").unwrap_err();
+        scrapes.take(0.0, "a 1\n", Format::Text).unwrap();
+        scrapes.take(1.0, "<html>", Format::Text).unwrap_err();
         assert_eq!((scrapes.read(), scrapes.failed), (1, 1));
         scrapes.lose(2.0, "gone".to_owned());
         assert_eq!(scrapes.lost, Some((1.0, "gone".to_owned())));
-        scrapes.take(3.0, "a 1\n").unwrap();
+        scrapes.take(3.0, "a 1\n", Format::Text).unwrap();
         assert_eq!((scrapes.read(), scrapes.failed), (2, 2));
         assert_eq!((scrapes.failure(), &scrapes.lost), (Some("gone"), &None));
     }

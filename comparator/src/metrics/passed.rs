@@ -25,6 +25,8 @@ pub(super) enum Why {
     NoQuantile,
     /// Its value is below 0, which no count, time, or amount is.
     Negative,
+    /// Several lines do not [agree](super::edges).
+    Contradicts,
 }
 
 impl Why {
@@ -45,6 +47,7 @@ impl Why {
             Self::Again => "is there twice with two values",
             Self::NoNumber | Self::NoQuantile => "has no finite number",
             Self::Negative => "is negative",
+            Self::Contradicts => "contradicts others",
         }
     }
 }
@@ -55,22 +58,22 @@ pub(super) struct Passed {
     pub(super) why: Why,
     /// Unless they cannot be read.
     pub(super) labels: Option<Arc<Labels>>,
-    /// On its page, from 1.
+    /// On its page, from 1; 0 where several lines contradict each other.
     pub(super) number: usize,
-    /// What it says, as far as that is told.
+    /// What it says, as far as that is told; or what contradicts what.
     pub(super) line: String,
 }
 
 /// Those of one page, by the name of the sample.
 pub(super) type OfPage = BTreeMap<String, Vec<Passed>>;
 
-/// The first one of each source and ending, on all pages.
+/// The first one of each source and ending, on all pages, and on which of them it was.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct PassedOver(Vec<(Source, &'static str, Passed)>);
+pub(super) struct PassedOver(Vec<(Source, &'static str, Passed, u64)>);
 
 impl PassedOver {
-    /// Looks at those of the next page.
-    pub(super) fn take(&mut self, page: &OfPage, names: &Names) {
+    /// Looks at those of the next page, which has this number.
+    pub(super) fn take(&mut self, page: &OfPage, number: u64, names: &Names) {
         if page.is_empty() {
             return;
         }
@@ -90,7 +93,7 @@ impl PassedOver {
                     if let Some(first) = first
                         && self.of(&source, &[ending]).is_none()
                     {
-                        self.0.push((source.clone(), ending, first.clone()));
+                        self.0.push((source.clone(), ending, first.clone(), number));
                     }
                 }
             }
@@ -100,14 +103,18 @@ impl PassedOver {
     /// Why a source is not known with one of these endings, in words.
     pub(super) fn of(&self, source: &Source, endings: &[&str]) -> Option<String> {
         let mut all = self.0.iter();
-        let found = all.find(|(own, ending, _)| own == source && endings.contains(ending));
-        found.map(|(_, ending, passed)| {
+        let found = all.find(|(own, ending, ..)| own == source && endings.contains(ending));
+        found.map(|(_, ending, passed, page)| {
+            let name = format!("{}{ending}", source.name);
+            let Passed {
+                why, number, line, ..
+            } = passed;
+            if *why == Why::Contradicts {
+                return format!("`{name}` is not known, because page {page} contradicts itself: {line}");
+            }
+            let why = why.told();
             format!(
-                "`{}{ending}` is not known, because a line of it {} and was passed over, line {}: {}",
-                source.name,
-                passed.why.told(),
-                passed.number,
-                passed.line
+                "`{name}` is not known, because a line of it {why} and was passed over, page {page}, line {number}: {line}"
             )
         })
     }

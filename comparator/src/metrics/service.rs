@@ -15,6 +15,9 @@ pub(super) const COUNTER: &[&str] = &["counter"];
 pub(super) const QUANTILES: &[&str] = &["histogram", "summary"];
 /// Types of what is so much at a time: some clients count what the system counts, such as open files.
 pub(super) const GAUGE: &[&str] = &["gauge", "counter"];
+/// Why nothing that counts is known of a process that no longer says when it started.
+const LOST_START: &str =
+    "it said when it started and does so no more, so nobody knows whether it began anew meanwhile";
 /// Types that say nothing.
 const NO_TYPES: [&str; 2] = ["untyped", "unknown"];
 
@@ -29,6 +32,9 @@ impl Scrapes {
                 "the process began anew {times} × meanwhile, as its page says"
             ));
         }
+        if self.followed.lost_start() {
+            return Some(LOST_START.to_owned());
+        }
         let is_several = self.followed.goes_back || service.fallen().is_some();
         is_several.then(|| "several processes answer there in turn, or it began anew".to_owned())
     }
@@ -37,6 +43,15 @@ impl Scrapes {
     pub fn series(&self, subject: Subject) -> Option<(String, Vec<(f64, f64)>)> {
         let found = self.first_series(subject);
         found.map(|(source, samples)| (source.name, samples))
+    }
+
+    /// Why that gauge is not known to the end: no page could be read then, or none of them has it.
+    pub fn lost_of(&self, subject: Subject) -> Option<String> {
+        if let Some((_, why)) = &self.lost {
+            return Some(why.clone());
+        }
+        let (source, _) = self.first_series(subject)?;
+        self.followed.gone(&source, &[""])
     }
 
     /// Why that gauge is not known: on a page, a line of it could not be read, or had a value that cannot be.
@@ -114,6 +129,8 @@ impl<'a> Service<'a> {
             self.several = Some(format!(
                 "`{fallen}` fell, and no new start time says that the process began anew: several processes may answer there in turn, so nothing that counts can be compared; ask one of them by its own address, or let it export when it started"
             ));
+        } else if followed.lost_start() {
+            self.several = Some(LOST_START.to_owned());
         } else if followed.is_over {
             let text = "its counters have labels that come and go without end, so nothing that counts can be compared; a label with a value for each request or user makes so many";
             self.several = Some(text.to_owned());
@@ -210,10 +227,12 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// Whether no line of a source with one of these endings was passed over, or else which.
+    /// Whether no line of a source with one of these endings was passed over and all of them are there to the end, or else which.
     pub(super) fn is_whole(&self, source: &Source, endings: &[&str]) -> Result<(), String> {
-        let passed = self.scrapes.followed.passed.of(source, endings);
-        passed.map_or(Ok(()), Err)
+        let followed = &self.scrapes.followed;
+        let passed = followed.passed.of(source, endings);
+        let why = passed.or_else(|| followed.gone(source, endings));
+        why.map_or(Ok(()), Err)
     }
 
     /// What is looked for, of the first source that has it; `None` if none has. If a line with one of these endings was passed over, of

@@ -1,5 +1,6 @@
 //! Whole comparisons, of pages as the usual clients write them.
 
+mod contradicting;
 mod doubt;
 mod passed;
 
@@ -56,7 +57,7 @@ fn scrapes(pages: &[String]) -> Scrapes {
 fn named(pages: &[String], names: Names) -> Scrapes {
     let mut scrapes = Scrapes::new("http://127.0.0.1:1/metrics", names, 2_000.0);
     for (at, page) in pages.iter().enumerate() {
-        scrapes.take(at as f64 * 10.0, page).unwrap();
+        scrapes.take(at as f64 * 10.0, page, Format::Text).unwrap();
     }
     scrapes
 }

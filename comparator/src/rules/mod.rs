@@ -14,7 +14,7 @@ mod edit;
 mod hash;
 mod jsonpath;
 pub(crate) mod parts;
-mod pattern;
+pub(crate) mod pattern;
 mod place;
 mod profile;
 mod reach;

@@ -164,14 +164,16 @@ fn of_measure(measured: &Measured) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use parity_comparator::metrics::{Judged, Names, Scrapes, compared};
+    use parity_comparator::metrics::{Format, Judged, Names, Scrapes, compared};
 
     use super::*;
 
     fn scrapes(pages: [&str; 2]) -> Scrapes {
         let mut scrapes = Scrapes::new("http://127.0.0.1:1/metrics", Names::default(), 0.0);
         for (at, page) in pages.into_iter().enumerate() {
-            scrapes.take(at as f64 * 10.0, page).expect("a page");
+            scrapes
+                .take(at as f64 * 10.0, page, Format::Text)
+                .expect("a page");
         }
         scrapes
     }

@@ -19,6 +19,8 @@ const DESCRIPTORS: f64 = 32.0;
 /// Threads that it may have more: pools grow by a few.
 const THREADS: f64 = 8.0;
 const HOUR: f64 = 3_600.0;
+/// Why something of a process is not known to the end.
+const NOT_SHOWN: &str = "the system no longer shows it of its processes";
 
 /// What was found of both services.
 pub(super) struct Found {
@@ -155,8 +157,9 @@ impl Test {
             }
             if let Some((metric, samples)) = scrapes.series(subject) {
                 let doubt = scrapes.passed_over(subject).or_else(|| doubt.clone());
-                let of_page = (scrapes.is_lost(), doubt.as_deref());
-                trends.push(self.judge(of, &metric, &samples, rate, of_page));
+                let lost = scrapes.lost_of(subject);
+                let known = (lost.as_deref(), doubt.as_deref());
+                trends.push(self.judge(of, &metric, &samples, rate, known));
             }
         }
         trends
@@ -170,12 +173,16 @@ impl Test {
         rate: f64,
     ) -> Vec<SoakTrend> {
         let samples = seen.within(loaded.from, loaded.to);
+        let lost = seen.lost.as_deref();
         let series = |value: fn(&Sample) -> Option<f64>| {
+            let last = samples.last();
+            let is_gone = last.is_some_and(|sample| value(sample).is_none());
+            let lost = lost.or_else(|| is_gone.then_some(NOT_SHOWN));
             let found = samples.iter().filter_map(|sample| {
                 let at = sample.at.saturating_duration_since(loaded.from);
                 Some((at.as_secs_f64(), value(sample)?))
             });
-            found.collect::<Vec<_>>()
+            (found.collect::<Vec<_>>(), lost)
         };
         let all = [
             (Grows::Rss, series(|sample| Some(sample.memory))),
@@ -185,9 +192,8 @@ impl Test {
         ];
         let all = all
             .into_iter()
-            .filter(|(of, samples)| *of == Grows::Rss || !samples.is_empty());
-        let known = (seen.lost.is_some(), doubt);
-        all.map(|(of, samples)| self.judge(of, source, &samples, rate, known))
+            .filter(|(of, (samples, _))| *of == Grows::Rss || !samples.is_empty());
+        all.map(|(of, (samples, lost))| self.judge(of, source, &samples, rate, (lost, doubt)))
             .collect()
     }
 
@@ -197,7 +203,7 @@ impl Test {
         source: &str,
         samples: &[(f64, f64)],
         rate: f64,
-        (is_lost, doubt): (bool, Option<&str>),
+        (lost, doubt): (Option<&str>, Option<&str>),
     ) -> SoakTrend {
         let demand = Demand {
             confidence: self.confidence,
@@ -228,15 +234,15 @@ impl Test {
             told.why = Some(doubt.to_owned());
             return told;
         }
-        let (verdict, slope) = match trend(samples, demand) {
-            Trend::Growing(slope) => (SoakVerdict::Growing, slope),
-            Trend::BelowLimit(_) | Trend::Flat(_) if is_lost => {
-                told.why = Some("it could not be read to the end".to_owned());
+        let (verdict, slope) = match (trend(samples, demand), lost) {
+            (Trend::Growing(slope), _) => (SoakVerdict::Growing, slope),
+            (_, Some(lost)) => {
+                told.why = Some(format!("it could not be read to the end: {lost}"));
                 return told;
             }
-            Trend::BelowLimit(slope) => (SoakVerdict::BelowLimit, slope),
-            Trend::Flat(slope) => (SoakVerdict::Flat, slope),
-            Trend::Unclear(why) => {
+            (Trend::BelowLimit(slope), None) => (SoakVerdict::BelowLimit, slope),
+            (Trend::Flat(slope), None) => (SoakVerdict::Flat, slope),
+            (Trend::Unclear(why), None) => {
                 told.why = Some(why);
                 return told;
             }

@@ -20,6 +20,13 @@ fn sound() -> Service {
     busy(Counted::OLD, 20_000.0, Counted::go)
 }
 
+fn open_metrics(page: &'static str) -> Answer {
+    Answer::new(200, page).header(
+        "content-type",
+        "application/openmetrics-text; version=1.0.0",
+    )
+}
+
 /// Waits until the other end of a connection is closed.
 fn until_closed(stream: &mut TcpStream) {
     let mut buffer = [0; 1_024];
@@ -82,6 +89,20 @@ fn what_is_no_page_of_metrics_is_told_and_delays_nobody() {
         (Service::misbehaving(drip), "no whole page came in 1s"),
         (Service::misbehaving(flood), "over 16 MiB"),
         (Service::misbehaving(cut), "broke off"),
+        (
+            Service::misbehaving(|_, stream| {
+                let _gone = stream.write_all(&[HEAD, b"http_requests_total 1\n"].concat());
+            }),
+            "nothing tells whether its page is whole",
+        ),
+        (
+            exporter(|_| open_metrics("http_requests_total 1\nhttp_req")),
+            "its last line is not `# EOF`",
+        ),
+        (
+            exporter(|_| open_metrics("http_requests_total 1\n# EOF\nhttp_requests_total 2\n")),
+            "goes on behind `# EOF`",
+        ),
         (Service::misbehaving(|_, _| {}), "does not answer"),
         (
             Service::misbehaving(|_, stream| {

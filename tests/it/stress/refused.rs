@@ -175,3 +175,20 @@ fn a_window_that_says_nothing_and_ids_that_nobody_gave_are_told_before_the_load(
     );
     assert_eq!(services.each_ref().map(Service::seen), [0, 0]);
 }
+
+#[test]
+fn secrets_of_what_would_be_sent_are_not_told() {
+    let services = [Service::json("{}"), Service::json("{}")];
+    let [legacy, candidate] = services.each_ref().map(Service::url);
+    let place = Place::new();
+    for more in [
+        &["--request", "GET /a/{id}?token=hunter2"][..],
+        &["--request", "GET /a b?token=hunter2"],
+        &["--request", "GET /a", "--header", "Authorization hunter2"],
+    ] {
+        let more = [more, &["--rates", "60"]].concat();
+        let (ended, _) = stress(&place, [&legacy, &candidate], &more);
+        assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
+        assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);
+    }
+}

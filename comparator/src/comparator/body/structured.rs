@@ -26,8 +26,9 @@ use crate::rules::{Renames, Scope};
 use crate::xml::{self, XmlError};
 use crate::yaml::{self, YamlError};
 
-/// The byte order mark of UTF-8. In YAML and server-sent events it is not content. In JSON it must not be added, and many
-/// parsers refuse it (RFC 8259 §8.1), so there it is a difference if only one side has it.
+/// The byte order mark of UTF-8. In YAML (1.2.2 §5.2), XML (1.0 §4.3.3) and server-sent events it is not content, and whoever reads
+/// them must know it. In JSON it must not be added, and many parsers refuse it (RFC 8259 §8.1); of CSV nothing says that it may be
+/// there (RFC 4180), and many readers take it for a part of the first name. There it is a difference if only one side has it.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why a body cannot be parsed as what it claims to be.
@@ -74,9 +75,7 @@ impl Structured<'_, '_> {
         let (one, two) = (without_bom(legacy), without_bom(candidate));
         let out = self.out;
         if one.len() != legacy.len() || two.len() != candidate.len() {
-            if legacy.len() - one.len() != candidate.len() - two.len() {
-                one_byte_order_mark([legacy, candidate], self.scope, out)?;
-            }
+            one_byte_order_mark([legacy, candidate], self.scope, out)?;
             if one == two {
                 return Flow::Continue(());
             }
@@ -361,8 +360,12 @@ impl Structured<'_, '_> {
     }
 }
 
-/// Two JSON documents of which only one begins with a byte order mark.
+/// Says it if only one of two documents begins with a byte order mark.
 fn one_byte_order_mark(bodies: [&[u8]; 2], scope: &Scope, out: &mut Collector<'_>) -> Flow {
+    let [one, two] = bodies.map(|body| body.starts_with(BOM));
+    if one == two {
+        return Flow::Continue(());
+    }
     let explanation = Explanation::ByteOrderMark;
     if let Some(rule) = scope.accepting(out.rules, || Some(explanation)) {
         out.excused(rule, Part::Body, String::new);

@@ -138,7 +138,7 @@ fn what_pages_said_that_are_no_longer_kept_still_counts() {
                  # TYPE go_gc_duration_seconds summary\ngo_gc_duration_seconds{{quantile=\"1\"}} {peak}\n"
             );
             let page: String = lines.chain([said]).collect();
-            scrapes.take(number as f64, &page).unwrap();
+            scrapes.take(number as f64, &page, Format::Text).unwrap();
         }
         assert!(
             scrapes

@@ -82,6 +82,7 @@ fn without_the_series_that_counts_errors_nobody_knows_how_many_there_were() {
 #[test]
 fn lines_on_which_nothing_rests_cost_nothing() {
     let thresholds = ["errors <= 4%", "rate >= 1"];
+    let failed = "http_requests_total{status=\"500\"} 0";
     for line in [
         "other_total 5x",
         "other_total NaN",
@@ -92,12 +93,13 @@ fn lines_on_which_nothing_rests_cost_nothing() {
         // Of a metric that something else rests on.
         "process_resident_memory_bytes NaN",
     ] {
-        let pages = with_second_line(line);
+        let pages = with_second_line(&format!("{failed}\n{line}"));
         let document = compare(&pages, &pages, &thresholds);
         assert_eq!(outcomes(&document), [MetricsOutcome::Pass; 2], "{line}");
     }
     // Labels that are not meant.
-    let pages = with_second_line("http_requests_total{status=\"500\",kind=\"probe\"} NaN");
+    let probed = "http_requests_total{status=\"500\",kind=\"probe\"} NaN";
+    let pages = with_second_line(&format!("{failed}\n{probed}"));
     let meant = naming(Subject::Requests, "http_requests_total{kind!=\"probe\"}");
     let meant = named(&pages, meant);
     let thresholds = ["errors <= 4%".parse().unwrap()];

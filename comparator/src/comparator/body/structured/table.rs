@@ -2,7 +2,7 @@
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
-use super::{Structured, text, without_bom};
+use super::{Structured, one_byte_order_mark, text, without_bom};
 use crate::collect::Flow;
 use crate::comparator::body::as_text;
 use crate::csv::{self, Renamed};
@@ -33,6 +33,7 @@ impl Structured<'_, '_> {
             return as_text(legacy, candidate, self.scope, self.out);
         };
         let out = self.out;
+        one_byte_order_mark([legacy, candidate], self.scope, out)?;
         let told = out.findings.len();
         let of_it = Structured {
             out: &mut *out,
