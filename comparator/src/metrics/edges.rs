@@ -1,5 +1,5 @@
 //! What the lines of a histogram must say of each other on one page: each edge is there once, no bucket has fewer than a smaller one, and
-//! the last one has what `_count` has.
+//! the last one has about what `_count` has: some clients (Micrometer) read the two one after the other, and count meanwhile.
 //!
 //! Whatever contradicts that, nobody knows which of the lines holds, so nothing that rests on them is measured. That is strict on purpose:
 //! a quantile of such buckets can be any. A family that has neither `_count` nor `_sum` has nothing to agree with.
@@ -13,6 +13,11 @@ use super::passed::{OfPage, Passed, Why};
 
 const BUCKET: &str = "_bucket";
 const COUNT: &str = "_count";
+
+/// How far `_count` and the last bucket may be apart, in requests: those that end while a page is written.
+const APART: f64 = 16.0;
+/// The same as a share of all. No quantile of the buckets moves by it, because they are read together.
+const APART_SHARE: f64 = 0.01;
 
 /// A bucket: its edge, as it is written, and how many it has.
 type Bucket<'a> = (f64, &'a str, f64);
@@ -71,7 +76,7 @@ pub(super) fn contradictions(samples: &BTreeMap<String, Samples>, shared: &mut S
             // Without the last bucket there is no histogram, which is told elsewhere; what is no number is told as that.
             if *edge != f64::INFINITY
                 || !all.is_finite()
-                || count.is_some_and(|one| same(one, *all))
+                || count.is_some_and(|one| agree(one, *all))
             {
                 continue;
             }
@@ -91,6 +96,11 @@ pub(super) fn contradictions(samples: &BTreeMap<String, Samples>, shared: &mut S
         }
     }
     found
+}
+
+/// Whether `_count` and the last bucket may be of one histogram.
+fn agree(count: f64, all: f64) -> bool {
+    (count - all).abs() <= APART.max(APART_SHARE * count.max(all))
 }
 
 /// Whether two numbers are one, in whatever spelling.

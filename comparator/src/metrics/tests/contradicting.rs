@@ -227,6 +227,9 @@ fn what_buckets_say_of_each_other_holds_or_is_told() {
     for page in [
         whole.to_owned(),
         format!("{whole}a_count{{r=\"1\"}} 3\na_sum{{r=\"1\"}} 9\n"),
+        // Counted while the page was written.
+        format!("{whole}a_count{{r=\"1\"}} 19\na_sum{{r=\"1\"}} 9\n"),
+        "a_bucket{le=\"+Inf\"} 5000\na_count 4951\n".to_owned(),
         // A summary, and a name that only looks like buckets of one.
         "a{quantile=\"1\"} 3\na_count 3\na_sum 9\n".to_owned(),
     ] {
@@ -254,9 +257,9 @@ fn what_buckets_say_of_each_other_holds_or_is_told() {
             "{le=\"x\",r=\"1\"} has no `le` that is a number",
         ),
         (
-            "a_count{r=\"1\"} 4\n",
+            "a_count{r=\"1\"} 20\n",
             &["a_bucket", "a_count"],
-            "le=\"+Inf\" has 3 and `_count` 4, of {r=\"1\"}",
+            "le=\"+Inf\" has 3 and `_count` 20, of {r=\"1\"}",
         ),
         (
             "a_sum{r=\"1\"} 4\n",
