@@ -43,7 +43,7 @@ use question::Asking;
 pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
 pub use reruns::{Reruns, RunAgain};
-pub use site::{MirrorAdmin, Process, RolloutAdmin, RolloutSet, Site};
+pub use site::{MirrorAdmin, Process, RolloutAdmin, RolloutSet, RolloutWish, Site};
 pub use tokio_rustls::TlsAcceptor;
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
