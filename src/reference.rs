@@ -77,6 +77,7 @@ fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
         Kind::Address => "address",
+        Kind::Admin => "admin port",
         Kind::Upstream => "upstream",
         Kind::Store => "store",
         Kind::Secret => "secret",
@@ -96,6 +97,10 @@ fn kinds(out: &mut String) -> fmt::Result {
     for (kind, form) in [
         (Kind::Text, "one line"),
         (Kind::Address, "`127.0.0.1:8080` or `[::1]:8080`"),
+        (
+            Kind::Admin,
+            "an address, or `http://127.0.0.1:9900` as whoever asks it writes it",
+        ),
         (
             Kind::Upstream,
             "`http://HOST:PORT`, `https://HOST` or `unix:/path/to.sock`",

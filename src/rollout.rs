@@ -1,7 +1,7 @@
 //! The rollout of a mirror: lets the candidate serve a growing share of the clients, and takes them back.
 //!
 //! The workers know only a share ([`parity_mirror::MirrorHandle::set_rollout`]); whoever may change it is here. It rises only while the
-//! gate passes, and only when the new state is on disk: after a restart it must not be higher than it was. It falls at once, and
+//! gate passes, only when the candidate has served enough by then and did well ([`proof`]), and only when the new state is on disk: after a restart it must not be higher than it was. It falls at once, and
 //! stays down until a person says otherwise: because the gate fails, because the candidate does worse than the legacy
 //! ([`watch`]), or because it is down, which the workers see first.
 //!
@@ -10,7 +10,9 @@
 
 mod admin;
 mod deciding;
+mod keeping;
 mod line;
+mod proof;
 mod series;
 mod state;
 mod watch;
@@ -23,17 +25,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use parity_dashboards::server::audit::{self, Auditor};
-use parity_mirror::MirrorHandle;
+use parity_mirror::{MirrorHandle, RolloutBy};
 use parity_schemas::audit::{Audit, AuditAction, AuditSource};
-use parity_schemas::rollout::{RolloutChange, RolloutFall};
+use parity_schemas::clients::Clients;
+use parity_schemas::rollout::{RolloutChange, RolloutFall, RolloutGate};
 use parity_schemas::time::Timestamp;
+use parity_sink::TallyBook;
 use prometheus_client::registry::Registry;
 
 use self::deciding::{Deciding, Judged, Judgement};
 use self::line::{Held, Line};
+use self::proof::{lowest, on_the_way};
 use self::series::Series;
 use self::state::{Owned, Saved, Served, blocked, target};
-use self::watch::Watch;
+use self::watch::{Role, Watch};
 use crate::config::{MirrorSettings, RolloutSettings};
 
 /// Pause between two looks: the time until a candidate that does worse is left. One that is down is left before.
@@ -46,6 +51,8 @@ pub(crate) struct Controller {
     settings: RolloutSettings,
     mirror: MirrorHandle,
     deciding: Deciding,
+    /// What became of all requests, also of those that the candidate may not serve.
+    book: Arc<TallyBook>,
     inner: Mutex<Inner>,
 }
 
@@ -62,8 +69,10 @@ struct Inner {
     /// What is wanted and kept back by a fall back, as far as it was told.
     blocked: f64,
     watch: Watch,
+    /// What clients had got when the percent came into force.
+    since: Clients,
     waits: Option<String>,
-    gate: Option<String>,
+    gate: Option<RolloutGate>,
     /// The step that is held, as it was last kept in the record.
     held: Option<Held>,
 }
@@ -79,6 +88,7 @@ impl Controller {
     pub(crate) fn of(
         settings: &MirrorSettings,
         mirror: MirrorHandle,
+        book: Arc<TallyBook>,
         registry: &mut Registry,
     ) -> Option<Arc<Self>> {
         let mut rollout = settings.rollout.clone()?;
@@ -94,6 +104,7 @@ impl Controller {
             deciding: Deciding::new(settings, rollout.max_mismatch_rate),
             settings: rollout,
             mirror,
+            book,
             inner: Mutex::new(Inner {
                 saved,
                 served,
@@ -102,11 +113,18 @@ impl Controller {
                 unsaved,
                 blocked: 0.0,
                 watch: Watch::default(),
+                since: Clients::new(),
                 waits: None,
                 gate: None,
                 held: None,
             }),
         };
+        if this.settings.by == RolloutBy::Address {
+            tracing::warn!(
+                "rollout.by = \"address\": behind a load balancer all clients have its address, and are served by the candidate all at once or \
+                 not at all; choose a header or a cookie there"
+            );
+        }
         let inner = this.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         let wanted = target(&this.settings.plan, &inner.saved, Timestamp::now());
         inner.saved.percent = inner.saved.percent.min(wanted);
@@ -190,6 +208,7 @@ impl Controller {
             inner.gate = None;
             inner.held = None;
             inner.watch = Watch::default();
+            self.begin(&mut inner);
             self.save(&mut inner);
         }
     }
@@ -200,24 +219,25 @@ impl Controller {
         let is_down = self.mirror.take_candidate_down();
         let mut inner = self.lock();
         let mut lines = Vec::new();
-        if inner.saved.percent > 0.0 {
+        let role = Role::at(inner.saved.percent);
+        let bounds = &self.settings.bounds;
+        let worse = inner.watch.look(seen, role, Instant::now(), bounds);
+        if role == Role::Serves {
             let why = if is_down {
                 Some(
                     "the candidate is down: it did not answer several requests in a row".to_owned(),
                 )
             } else {
-                inner.watch.breach(&seen, &self.settings.bounds)
+                worse
             };
             lines.extend(why.map(|why| self.fall(&mut inner, OURSELVES, why)));
         }
-        inner
-            .watch
-            .keep(seen, Instant::now(), self.settings.bounds.window);
         let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
         if wanted < inner.saved.percent {
             let from = inner.saved.percent;
             self.mirror.set_rollout(wanted);
             inner.saved.percent = wanted;
+            self.begin(&mut inner);
             self.save(&mut inner);
             let detail = format!("{from} % → {wanted} %: the configuration wants no more");
             lines.push(Line::of(AuditAction::RolloutSet, detail));
@@ -235,12 +255,14 @@ impl Controller {
         if wanted > inner.blocked
             && let Some(fall) = &inner.saved.fell_back
         {
+            let again = lowest(&self.settings.plan);
             tracing::warn!(
                 wanted,
+                reached = fall.from,
                 since = %fall.at,
                 who = fall.who,
                 reason = fall.reason,
-                "the rollout stays at 0 % because it fell back before: `parity rollout set {wanted}` lifts that"
+                "the rollout stays at 0 % because it fell back before: `parity rollout set {again}` begins again"
             );
         }
         inner.blocked = wanted;
@@ -265,7 +287,7 @@ impl Controller {
         if !inner.saved.is_judged_by(&of) || inner.saved.counts_from != since {
             return Vec::new();
         }
-        inner.gate = Some(judged.told(Timestamp::now()));
+        inner.gate = Some(judged.document(Timestamp::now()));
         let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
         let from = inner.saved.percent;
         inner.waits = None;
@@ -279,14 +301,21 @@ impl Controller {
             _ if wanted <= from => return Vec::new(),
             Judged::Fail(why) => format!("the gate fails: {why}"),
             Judged::Undecided(why) => why,
-            Judged::Pass => match self.rise(&mut inner, wanted, None) {
-                Ok(()) => {
-                    let detail = format!("{from} % → {wanted} %: the gate passes");
-                    let line = Line::of(AuditAction::RolloutSet, detail);
-                    return vec![Line { decision, ..line }];
+            Judged::Pass => {
+                let step = on_the_way(&self.settings.plan, from, wanted);
+                let risen = match self.lacks(&inner, step) {
+                    Some(why) => Err(why),
+                    None => self.rise(&mut inner, step, None),
+                };
+                match risen {
+                    Ok(()) => {
+                        let detail = format!("{from} % → {step} %: the gate passes");
+                        let line = Line::of(AuditAction::RolloutSet, detail);
+                        return vec![Line { decision, ..line }];
+                    }
+                    Err(why) => why,
                 }
-                Err(why) => why,
-            },
+            }
         };
         inner.waits = Some(waits);
         let holds = Held {
@@ -306,6 +335,18 @@ impl Controller {
             decision,
         };
         is_new.then_some(line).into_iter().collect()
+    }
+
+    /// Why the candidate must not serve that much yet, whatever the gate says.
+    fn lacks(&self, inner: &Inner, to: f64) -> Option<String> {
+        let seen = self.mirror.rollout_seen();
+        proof::lacks(&self.settings, &inner.saved, &inner.watch, &seen, to)
+    }
+
+    /// Another percent is in force: what the candidate shows under it is counted from now on.
+    fn begin(&self, inner: &mut Inner) {
+        inner.watch.begin();
+        inner.since = self.book.totals().total.clients;
     }
 
     /// Raises the share, once that is on disk. An error says why it stays.
@@ -342,6 +383,7 @@ impl Controller {
         inner.saved = raised;
         inner.unsaved = None;
         inner.waits = None;
+        self.begin(inner);
         self.mirror.set_rollout(percent);
         tracing::info!(from, percent, "the candidate serves more clients");
         Ok(())
@@ -362,49 +404,9 @@ impl Controller {
             from,
         });
         inner.waits = None;
+        self.begin(inner);
         self.save(inner);
         Line::of(AuditAction::RolloutBack, detail)
-    }
-
-    /// Makes the file ours, and says whether it was read again: what another process wrote in it until now is newer than what was read at the
-    /// start. Until then nobody was served here by the candidate, and the gate says whether that changes.
-    fn own(&self, inner: &mut Inner) -> io::Result<bool> {
-        let file = &self.settings.state_file;
-        if !inner.owned.take(file)? {
-            return Ok(false);
-        }
-        let kept = Saved::open(file, &inner.served, &self.settings.plan);
-        let mine = std::mem::replace(&mut inner.saved, kept);
-        inner.saved.percent = inner.saved.percent.min(mine.percent);
-        if std::mem::take(&mut inner.fell_alone) {
-            inner.saved.fell_back = mine.fell_back;
-        }
-        Ok(true)
-    }
-
-    /// Writes what has already happened. If that fails it is tried again with the next look; until then the file says nothing, so that a
-    /// restart does not go on from a percent that was taken back.
-    fn save(&self, inner: &mut Inner) {
-        let file = &self.settings.state_file;
-        let written = self.own(inner).and_then(|_read_again| {
-            inner
-                .saved
-                .write(file)
-                .map_err(|error| match state::void(file) {
-                    Ok(()) => error,
-                    Err(also) => {
-                        io::Error::new(error.kind(), format!("{error}; nor emptied: {also}"))
-                    }
-                })
-        });
-        let failed = written.err().map(|error| error.to_string());
-        if let Some(error) = failed.as_ref().filter(|_| inner.unsaved.is_none()) {
-            tracing::error!(
-                error,
-                "the state of the rollout cannot be kept; it is tried again"
-            );
-        }
-        inner.unsaved = failed;
     }
 
     /// Nothing here panics while it holds the lock, and what it guards is complete at every moment.

@@ -48,7 +48,7 @@ mod ticket;
 
 pub use observer::{LiveRequest, Observer, Receipt, Recorder};
 pub use reached::ServiceSeen;
-pub use rollout::{Rollout, RolloutBy, RolloutSeen, ServedCounts};
+pub use rollout::{MANY_CLIENTS, Rollout, RolloutBy, RolloutSeen, ServedCounts};
 pub use sampling::{SampleBy, Sampling};
 
 pub(crate) use admission::Admission;

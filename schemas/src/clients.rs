@@ -123,6 +123,15 @@ impl ClientOutcome {
         )
     }
 
+    /// Whether the candidate served the client, in a rollout, whatever came of that.
+    pub const fn is_of_candidate(self) -> bool {
+        self.is_by_candidate()
+            || matches!(
+                self,
+                Self::CandidateUnreachable | Self::CandidateTimeout | Self::CandidateTruncated
+            )
+    }
+
     /// Whether a service told the client that it could not do what was asked for.
     pub const fn is_error(self) -> bool {
         matches!(self, Self::ServerError | Self::CandidateServerError)

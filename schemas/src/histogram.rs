@@ -166,21 +166,39 @@ impl Histogram {
         Some(Self(counts))
     }
 
+    /// What was counted since `before`, which is what this was earlier.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let earlier = |bucket: u16| {
+            let at = before.0.binary_search_by_key(&bucket, |(known, _)| *known);
+            at.map_or(0, |at| before.0[at].1)
+        };
+        let left = self
+            .iter()
+            .map(|(bucket, count)| (bucket, count.saturating_sub(earlier(bucket))));
+        Self(left.filter(|(_, count)| *count > 0).collect())
+    }
+
     /// An upper bound in microseconds for the quantile `q` in 0..=1; `None` without any count.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let mut bounds: Vec<(u64, u64)> = self
+        self.quantile_bucket(q).map(upper_bound)
+    }
+
+    /// The bucket that the quantile `q` in 0..=1 is in, so between which bounds it is; `None` without any count.
+    pub fn quantile_bucket(&self, q: f64) -> Option<u16> {
+        let mut bounds: Vec<(u64, u16, u64)> = self
             .0
             .iter()
-            .map(|(bucket, count)| (upper_bound(*bucket), *count))
+            .map(|(bucket, count)| (upper_bound(*bucket), *bucket, *count))
             .collect();
         // Only the buckets of older programs are out of order.
         bounds.sort_unstable();
         let total: u64 = self.counts().sum();
         let rank = ((total as f64 * q).ceil() as u64).clamp(1, total.max(1));
         let mut seen = 0;
-        bounds.into_iter().find_map(|(bound, count)| {
+        bounds.into_iter().find_map(|(_, bucket, count)| {
             seen += count;
-            (seen >= rank).then_some(bound)
+            (seen >= rank).then_some(bucket)
         })
     }
 

@@ -102,6 +102,15 @@ impl JsonSchema for Timestamp {
     }
 }
 
+/// Microseconds in a readable unit, for people.
+pub fn elapsed(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,16 +13,20 @@ Examples:
   parity rollout set 30                          30 % of the clients, if the gate passes
   parity rollout back --admin https://10.0.0.7:9900 --token-file token
 
-Exit code: 0 done, 1 not done, because the mirror says that it must not be (the gate does not pass, or a
-fall back holds), 2 error: nothing answers, the token is refused, or that mirror has no rollout.")]
+Exit code of set and back: 0 done, 1 not done, because the mirror says that it must not be (the gate does
+not pass, or the candidate has not served enough). Of status: 0 it stands as it is wanted, 1 it fell back,
+3 it waits. Of all: 2 error: nothing answers, the token is refused, or that mirror has no rollout.")]
 pub(crate) enum RolloutCommand {
     /// Print which share of the clients the candidate serves, and why
     Status(RolloutArgs),
-    /// Let the candidate serve a percent of the clients; a step up needs the gate to pass
+    /// Let the candidate serve a percent of the clients; a step up needs the gate to pass, and requests that it served
     Set {
         /// Percent of the clients, 0 to 100.
         #[arg(value_parser = parity_schemas::value::percent, allow_negative_numbers = true)]
         percent: f64,
+        /// Take the step although the candidate has not served enough requests; the record says so.
+        #[arg(long)]
+        insist: bool,
         #[command(flatten)]
         args: RolloutArgs,
     },

@@ -101,6 +101,7 @@ pub(super) fn checked(file: &Path) -> Result<Checked, Problems> {
     let mut warnings = layers.broad_rules();
     warnings.extend(layers.ends_soon(Timestamp::now()));
     warnings.extend(layers.tight_budget());
+    warnings.extend(layers.one_address());
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {

@@ -6,13 +6,15 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use http::{Method, StatusCode};
 use parity_dashboards::terminal;
-use parity_schemas::rollout::{RolloutDocument, RolloutSide};
+use parity_schemas::rollout::RolloutDocument;
 
 use crate::cli::{OutputFormat, RolloutArgs, RolloutCommand};
 use crate::top::{Asked, LONG, Refused, Source};
 
-/// Exit code when the mirror says why it does not do it.
+/// Exit code when the mirror says why it does not do it, and of the status after a fall back.
 const NOT_DONE: u8 = 1;
+/// Exit code of the status while a step waits.
+const WAITS: u8 = 3;
 /// Where the API has it.
 const PATH: &str = "/api/v1/rollout";
 
@@ -20,7 +22,14 @@ const PATH: &str = "/api/v1/rollout";
 pub(crate) fn run(command: &RolloutCommand) -> Result<ExitCode> {
     let (args, method, path) = match command {
         RolloutCommand::Status(args) => (args, Method::GET, PATH.to_owned()),
-        RolloutCommand::Set { percent, args } => (args, Method::POST, format!("{PATH}/{percent}")),
+        RolloutCommand::Set {
+            percent,
+            insist,
+            args,
+        } => {
+            let insist = if *insist { "?insist=true" } else { "" };
+            (args, Method::POST, format!("{PATH}/{percent}{insist}"))
+        }
         RolloutCommand::Back(args) => (args, Method::POST, format!("{PATH}/back")),
     };
     match ask(args, method, &path)? {
@@ -29,7 +38,13 @@ pub(crate) fn run(command: &RolloutCommand) -> Result<ExitCode> {
                 OutputFormat::Json => terminal::print_json(&document)?,
                 OutputFormat::Text => terminal::print(&text(&document))?,
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(match command {
+                RolloutCommand::Status(_) if document.fell_back.is_some() => {
+                    ExitCode::from(NOT_DONE)
+                }
+                RolloutCommand::Status(_) if document.waits.is_some() => ExitCode::from(WAITS),
+                _ => ExitCode::SUCCESS,
+            })
         }
         Err(Refused::Answered(StatusCode::CONFLICT, why)) => {
             terminal::note(&format!("not done: {why}"));
@@ -56,41 +71,40 @@ fn text(document: &RolloutDocument) -> String {
         let _infallible = writeln!(out, "{text}");
     };
     if document.fell_back.is_some() {
-        line(format!(
-            "nothing rises by itself after a fall back: `parity rollout set {}` lifts it",
-            document
-                .blocked
-                .map_or_else(|| "PERCENT".to_owned(), |percent| percent.to_string())
-        ));
+        line("nothing rises by itself after a fall back".to_owned());
     }
+    document.share_told().into_iter().for_each(&mut line);
+    document
+        .kept_told(usize::MAX)
+        .into_iter()
+        .for_each(&mut line);
+    line(document.judged_told());
     if let Some(next) = &document.next {
         line(format!("next: {} % at {}", next.percent, next.at));
     }
     if let Some(set) = &document.set {
+        let insisted = set.insisted.as_ref();
         line(format!(
-            "set to {} % at {} by {}",
-            set.percent, set.at, set.who
+            "set to {} % at {} by {}{}",
+            set.percent,
+            set.at,
+            set.who,
+            insisted.map_or_else(String::new, |why| format!(", who insisted although {why}"))
         ));
     }
     if let Some(gate) = &document.gate {
-        line(format!("gate: {gate}"));
+        line(format!("gate: {}", gate.told()));
     }
     if let Some(error) = &document.state_error {
         line(format!("the state is not on disk: {error}"));
     }
     line(format!("last {} s:", document.window_seconds));
-    line(format!("  legacy     {}", side(&document.legacy)));
-    line(format!("  candidate  {}", side(&document.candidate)));
+    line(format!("  legacy     {}", document.legacy.told()));
+    line(format!("  candidate  {}", document.candidate.told()));
+    line(format!("  as shadow  {}", document.shadow.told()));
     line(format!(
         "answered by the legacy because the candidate could not: {}",
         document.repaired
     ));
     out
-}
-
-fn side(side: &RolloutSide) -> String {
-    let time = side.p95_us.map_or_else(String::new, |micros| {
-        format!(", 95 % within {:.1} ms", micros as f64 / 1_000.0)
-    });
-    format!("{} requests, {} errors{time}", side.requests, side.errors)
 }

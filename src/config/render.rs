@@ -211,6 +211,7 @@ fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
         (
             Kind::Text
             | Kind::Address
+            | Kind::Admin
             | Kind::Upstream
             | Kind::Store
             | Kind::Path

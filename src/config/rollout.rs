@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use parity_mirror::{Mode, Rollout};
+use parity_mirror::{Mode, Rollout, RolloutBy};
 
 use super::Layers;
 use super::problem::Problem;
@@ -15,6 +15,8 @@ use super::value::rollout::Step;
 pub(crate) struct RolloutSettings {
     /// What the share is to be.
     pub(crate) plan: Plan,
+    /// What a client is known by.
+    pub(crate) by: RolloutBy,
     /// Keeps how it stands over a restart.
     pub(crate) state_file: PathBuf,
     /// Pause between two questions to the gate.
@@ -70,10 +72,26 @@ impl Layers {
         })
     }
 
+    /// That clients are known by their address: where a load balancer is in front, all of them have one.
+    pub(crate) fn one_address(&self) -> Option<Problem> {
+        let mut read = self.clone();
+        let is_by_address = read.rolls_out() && read.get(&rollout::BY)? == RolloutBy::Address;
+        is_by_address.then(|| {
+            let message = format!(
+                "{} is `address`: behind a load balancer all clients have its address, so the candidate serves all of them or nobody",
+                rollout::BY.key
+            );
+            Problem::new(self.origin(&rollout::BY), message).hint(
+                "there, choose what tells clients apart: `by = \"header:x-user-id\"` or `by = \"cookie:session\"`",
+            )
+        })
+    }
+
     /// How the share grows; `None` without a rollout.
     pub(super) fn rollout(&mut self) -> Option<RolloutSettings> {
         let percent = self.get(&rollout::CANDIDATE_PERCENT);
         let steps = self.each(&rollout::SCHEDULE);
+        let by = self.get(&rollout::BY);
         let state_file = self.get(&rollout::STATE_FILE);
         let gate_interval = self.get(&rollout::GATE_INTERVAL);
         let max_mismatch_rate = self.get(&rollout::MAX_MISMATCH_RATE);
@@ -91,6 +109,7 @@ impl Layers {
         };
         Some(RolloutSettings {
             plan,
+            by: by?,
             state_file: state_file?.into(),
             gate_interval: gate_interval?,
             max_mismatch_rate: max_mismatch_rate?,

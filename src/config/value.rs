@@ -82,6 +82,34 @@ pub(crate) fn waiting(text: &str) -> Result<usize, String> {
     })
 }
 
+/// The address of an admin port, also as the URL by which others ask it: one variable tells both where it is.
+pub(crate) fn admin(text: &str) -> Result<SocketAddr, String> {
+    let of_url = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let Some(of_url) = of_url else {
+        return address(text);
+    };
+    let found = of_url.strip_suffix('/').unwrap_or(of_url);
+    address(found).map_err(|_| {
+        format!("`{text}` names no address to listen on; write for example 127.0.0.1:9900 or http://127.0.0.1:9900")
+    })
+}
+
+/// Whether a text may say where an admin port is, for whoever binds it or asks it: a host that is no address of this machine is fine for
+/// those who bind none.
+pub(crate) fn admin_form(text: &str) -> Result<(), String> {
+    let is_url = ["http://", "https://"].iter().any(|scheme| {
+        let host = text.strip_prefix(scheme);
+        host.is_some_and(|host| !host.trim_end_matches('/').is_empty())
+    });
+    if is_url {
+        Ok(())
+    } else {
+        admin(text).map(drop)
+    }
+}
+
 /// `127.0.0.1:8080`.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
@@ -157,6 +185,25 @@ mod tests {
         assert_eq!(size("32MiB"), Ok(32 << 20));
         assert_eq!(size("17"), Ok(17));
         assert_eq!(list("a, b,,c"), ["a", "b", "c"]);
+    }
+
+    /// `PARITY_ADMIN` was a URL for who asks the port and an address for who binds it, and each refused the other's.
+    #[test]
+    fn where_an_admin_port_is_reads_the_same_as_an_address_and_as_a_url() {
+        for text in [
+            "127.0.0.1:9900",
+            "http://127.0.0.1:9900",
+            "https://127.0.0.1:9900/",
+        ] {
+            assert_eq!(admin(text), Ok(([127, 0, 0, 1], 9900).into()), "{text}");
+            assert_eq!(admin_form(text), Ok(()), "{text}");
+        }
+        let elsewhere = "https://mirror-1.example:9900";
+        assert!(admin(elsewhere).is_err_and(|error| error.contains(elsewhere)));
+        assert_eq!(admin_form(elsewhere), Ok(()));
+        for text in ["", "http://", "ftp://127.0.0.1:1", "127.0.0.1", "mirror-1"] {
+            assert!(admin_form(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Instance {
         register_build_info(&mut registry);
         let reloads = Reloads::register(&mut registry);
 
-        let rollout = Controller::of(settings, mirror.handle(), &mut registry);
+        let rollout = Controller::of(settings, mirror.handle(), pipeline.book(), &mut registry);
         let address = mirror.local_addr();
         let handle = Arc::new(AdminHandle {
             mirror: mirror.handle(),

@@ -7,6 +7,7 @@ use parity_dashboards::question::Question;
 use parity_dashboards::view;
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_schemas::known::KnownEntry;
+use parity_schemas::rollout::RolloutGate;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::{Selection, StoreConfig, StoreUrl};
@@ -55,12 +56,15 @@ impl Judged {
         }
     }
 
-    /// In words.
-    pub(super) fn told(&self, at: Timestamp) -> String {
-        match self {
-            Self::Pass => format!("pass at {at}"),
-            Self::Fail(why) => format!("fail at {at}: {why}"),
-            Self::Undecided(why) => format!("undecided at {at}: {why}"),
+    /// As people and programs see it.
+    pub(super) fn document(&self, at: Timestamp) -> RolloutGate {
+        RolloutGate {
+            outcome: self.outcome(),
+            at,
+            reason: match self {
+                Self::Pass => None,
+                Self::Fail(why) | Self::Undecided(why) => Some(why.clone()),
+            },
         }
     }
 }

@@ -1,11 +1,15 @@
-//! Sets both services beside each other while the candidate serves: a share of errors, and a time, of the last window.
+//! Sets both services beside each other: a share of errors, and a time, of the last window, or of as many requests as it takes.
 //!
-//! It measures what clients get, so it needs no comparison; the gate looks at what differs.
+//! While the candidate serves, that is what clients get, so it needs no comparison; the gate looks at what differs. While it serves
+//! nobody, its shadows show what clients would get. Where a window has too few requests to say anything, those since the last judgement are
+//! taken together: a slow candidate that few clients ask is slow, too.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use parity_mirror::{RolloutSeen, ServedCounts};
+use parity_schemas::histogram::{lower_bound, upper_bound};
+use parity_schemas::time::{Timestamp, elapsed};
 
 use crate::config::Bounds;
 
@@ -16,56 +20,141 @@ const LEAST_SLOWER: Duration = Duration::from_millis(10);
 /// Parts of the window that are kept, so that its length is right by so much of it.
 const PARTS: u32 = 30;
 
-/// What was seen in the last window.
+/// What was seen in the last window, and at the percent that is in force.
 #[derive(Default)]
 pub(super) struct Watch {
     kept: VecDeque<(Instant, RolloutSeen)>,
+    degree: Option<Degree>,
+}
+
+/// What was seen at one percent.
+struct Degree {
+    /// When it came into force.
+    began: RolloutSeen,
+    /// When it was last judged by enough requests.
+    judged: RolloutSeen,
+    /// The time of that, if it did no worse.
+    good: Option<Timestamp>,
+    /// What the candidate does worse, by the last judgement.
+    worse: Option<String>,
+}
+
+/// Which of the candidate's requests are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Those that it serves.
+    Serves,
+    /// Those that it gets as the shadow of the legacy.
+    Shadows,
+}
+
+/// How far the candidate was judged at one percent.
+#[derive(Default)]
+pub(super) struct Standing {
+    /// Requests that it served.
+    pub(super) served: u64,
+    /// Requests since it was judged last.
+    pub(super) unjudged: u64,
+    /// When it was last judged and did no worse.
+    pub(super) good: Option<Timestamp>,
+    /// What it does worse, by the last judgement.
+    pub(super) worse: Option<String>,
+}
+
+impl Role {
+    /// Of a candidate that serves this percent.
+    pub(super) fn at(percent: f64) -> Self {
+        if percent > 0.0 {
+            Self::Serves
+        } else {
+            Self::Shadows
+        }
+    }
+
+    fn of(self, seen: &RolloutSeen) -> &ServedCounts {
+        match self {
+            Self::Serves => &seen.candidate,
+            Self::Shadows => &seen.shadow,
+        }
+    }
+
+    /// The legacy and the candidate since `before`.
+    fn since(self, seen: &RolloutSeen, before: &RolloutSeen) -> [ServedCounts; 2] {
+        [
+            seen.legacy.since(&before.legacy),
+            self.of(seen).since(self.of(before)),
+        ]
+    }
 }
 
 impl Watch {
-    /// Why all clients must go back, if so.
-    pub(super) fn breach(&self, seen: &RolloutSeen, bounds: &Bounds) -> Option<String> {
-        let [legacy, candidate] = self.lately(seen);
-        if candidate.requests < bounds.min_requests {
-            return None;
-        }
-        let (of_candidate, of_legacy) = (candidate.error_rate(), legacy.error_rate());
-        if of_candidate > of_legacy + bounds.max_error_excess {
-            return Some(format!(
-                "{:.2} % errors of the candidate in its last {} requests, {:.2} % of the legacy in {}; {:.2} % more are allowed",
-                of_candidate * 100.0,
-                candidate.requests,
-                of_legacy * 100.0,
-                legacy.requests,
-                bounds.max_error_excess * 100.0
-            ));
-        }
-        if legacy.timed() < bounds.min_requests || candidate.timed() < bounds.min_requests {
-            return None;
-        }
-        let (slow, fast) = (candidate.quantile(QUANTILE)?, legacy.quantile(QUANTILE)?);
-        let is_slower = slow > fast.mul_f64(bounds.max_latency_ratio) && slow > fast + LEAST_SLOWER;
-        is_slower.then(|| {
-            format!(
-                "95 % of the candidate's answers came within {slow:.1?}, of the legacy's within {fast:.1?}; {} times as long is allowed",
-                bounds.max_latency_ratio
-            )
-        })
+    /// Another percent is in force: what was seen before says nothing of those who come now.
+    pub(super) fn begin(&mut self) {
+        self.degree = None;
     }
 
-    /// What the legacy and the candidate did in the last window.
-    pub(super) fn lately(&self, seen: &RolloutSeen) -> [ServedCounts; 2] {
+    /// Takes in what was seen by now, and says why all clients must go back, if so; of shadows, why nobody may come.
+    pub(super) fn look(
+        &mut self,
+        seen: RolloutSeen,
+        role: Role,
+        now: Instant,
+        bounds: &Bounds,
+    ) -> Option<String> {
+        let degree = self.degree.get_or_insert_with(|| Degree {
+            began: seen.clone(),
+            judged: seen.clone(),
+            good: None,
+            worse: None,
+        });
+        let enough = |[_, candidate]: &[ServedCounts; 2]| candidate.requests >= bounds.min_requests;
+        let window = self
+            .kept
+            .front()
+            .map(|(_, before)| role.since(&seen, before));
+        let since = role.since(&seen, &degree.judged);
+        let is_judged = is_whole(&since, bounds);
+        let judged = window.filter(enough).or(enough(&since).then_some(since));
+        if let Some(judged) = judged {
+            degree.worse = worse(&judged, bounds);
+            if is_judged {
+                degree.good = degree.worse.is_none().then(Timestamp::now);
+                degree.judged = seen.clone();
+            }
+        }
+        let why = degree.worse.clone();
+        self.keep(seen, now, bounds.window);
+        why
+    }
+
+    /// How far the candidate was judged at the percent that is in force.
+    pub(super) fn standing(&self, seen: &RolloutSeen, role: Role) -> Standing {
+        let Some(degree) = &self.degree else {
+            return Standing::default();
+        };
+        let requests = |before| role.of(seen).since(role.of(before)).requests;
+        Standing {
+            served: seen.candidate.since(&degree.began.candidate).requests,
+            unjudged: requests(&degree.judged),
+            good: degree.good,
+            worse: degree.worse.clone(),
+        }
+    }
+
+    /// What the legacy, the candidate, and the candidate as a shadow did in the last window.
+    pub(super) fn lately(&self, seen: &RolloutSeen) -> [ServedCounts; 3] {
         let Some((_, before)) = self.kept.front() else {
-            return [ServedCounts::default(), ServedCounts::default()];
+            return Default::default();
         };
         [
             seen.legacy.since(&before.legacy),
             seen.candidate.since(&before.candidate),
+            seen.shadow.since(&before.shadow),
         ]
     }
 
     /// Keeps what was seen, and drops what is older than the window.
-    pub(super) fn keep(&mut self, seen: RolloutSeen, now: Instant, window: Duration) {
+    fn keep(&mut self, seen: RolloutSeen, now: Instant, window: Duration) {
         let age = |at: Instant| now.saturating_duration_since(at);
         // The first one that is as old as the window is where the window begins.
         while let Some((next, _)) = self.kept.get(1)
@@ -79,3 +168,48 @@ impl Watch {
         }
     }
 }
+
+/// Whether these requests say all that they will. Times of both take answers of both, of which the legacy's may come later, as a shadow;
+/// where none come after as many requests again, because they are streams or nothing is shadowed, errors are what there is.
+fn is_whole([legacy, candidate]: &[ServedCounts; 2], bounds: &Bounds) -> bool {
+    let needed = bounds.min_requests;
+    let are_timed = [legacy, candidate]
+        .iter()
+        .all(|side| side.timed() >= needed);
+    (candidate.requests >= needed && are_timed) || candidate.requests >= needed.saturating_mul(2)
+}
+
+/// What the candidate does worse than the legacy, if anything.
+fn worse([legacy, candidate]: &[ServedCounts; 2], bounds: &Bounds) -> Option<String> {
+    let (of_candidate, of_legacy) = (candidate.error_rate(), legacy.error_rate());
+    if of_candidate > of_legacy + bounds.max_error_excess {
+        return Some(format!(
+            "{:.2} % errors of the candidate in its last {} requests, {:.2} % of the legacy in {}; {:.2} % more are allowed",
+            of_candidate * 100.0,
+            candidate.requests,
+            of_legacy * 100.0,
+            legacy.requests,
+            bounds.max_error_excess * 100.0
+        ));
+    }
+    if legacy.timed() < bounds.min_requests || candidate.timed() < bounds.min_requests {
+        return None;
+    }
+    let [fast, slow] = [legacy, candidate].map(|side| side.times.quantile_bucket(QUANTILE));
+    // What is kept of a time is a bucket: it is slower only if it is for every two times of both.
+    let (fast, slow) = (upper_bound(fast?), lower_bound(slow?));
+    let least = u64::try_from(LEAST_SLOWER.as_micros()).unwrap_or(u64::MAX);
+    let is_slower =
+        slow as f64 > fast as f64 * bounds.max_latency_ratio && slow > fast.saturating_add(least);
+    is_slower.then(|| {
+        format!(
+            "95 % of the candidate's answers came within {} at the least, of the legacy's within {}; {} times as long is allowed",
+            elapsed(slow),
+            elapsed(fast),
+            bounds.max_latency_ratio
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ mod begins;
 mod broken;
 mod falls;
 mod grows;
+mod proves;
 mod refused;
 mod serves;
 mod writes;
@@ -111,7 +112,7 @@ fn falls_back(mirror: &Mirror<'_>) -> Value {
     becomes(mirror, "the fall back", |now| !now["fell_back"].is_null())
 }
 
-/// Sets a percent once the gate passes, for which it sends what is needed.
+/// Sets a percent once the gate passes, for which it sends what is needed, whatever the candidate has served.
 fn set(mirror: &Mirror<'_>, percent: f64) {
     for number in 0..ENOUGH {
         assert_eq!(
@@ -120,7 +121,7 @@ fn set(mirror: &Mirror<'_>, percent: f64) {
         );
     }
     wait_for("the gate passes", || {
-        let answer = post(mirror, &percent.to_string());
+        let answer = post(mirror, &format!("{percent}?insist=true"));
         (answer.status == 200).then_some(())
     });
     assert_eq!(rollout(mirror)["percent"], percent);

@@ -216,9 +216,9 @@ pub(super) fn api() -> Api<Arc<Site>> {
             "Which share of the clients the candidate serves, and why",
             rollout::document,
         )
-        .post::<Nothing, RolloutDocument, _>(
+        .post::<rollout::Insisting, RolloutDocument, _>(
             "/api/v1/rollout/{to}",
-            "Changes that share to a percent from 0 to 100, a step up only if the gate passes; `back` is back to the legacy",
+            "Changes that share to a percent from 0 to 100, a step up only if the gate passes and the candidate has served enough; `back` is back to the legacy",
             rollout::change,
         )
 }

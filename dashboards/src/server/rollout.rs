@@ -6,15 +6,34 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use parity_schemas::audit::{AuditAction, AuditOutcome};
-use parity_schemas::value::percent;
+use parity_schemas::value::{self, percent};
 
 use super::answer::{self, ErrorAnswer, no_mirror};
 use super::audit::Asked;
-use super::site::{RolloutAdmin, RolloutSet, Site};
+use super::parameters::{self, Parameters};
+use super::site::{RolloutAdmin, RolloutSet, RolloutWish, Site};
 use super::visit::{Visited, Visitor};
 
 /// What takes all clients back.
 const BACK: &str = "back";
+
+/// A step is taken although the candidate has not served enough requests, or did worse as a shadow. The gate must pass all the same.
+const INSIST: &str = "insist";
+
+/// How a percent is set.
+#[derive(Debug, Default)]
+pub(super) struct Insisting(bool);
+
+impl Parameters for Insisting {
+    fn known() -> Vec<String> {
+        vec![INSIST.to_owned()]
+    }
+
+    fn read(&mut self, _insist: &str, value: &str) -> Result<(), String> {
+        self.0 = value::switch(value)?;
+        Ok(())
+    }
+}
 
 /// `GET /api/v1/rollout`.
 pub(super) async fn document(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
@@ -25,6 +44,7 @@ pub(super) async fn document(State(site): State<Arc<Site>>) -> Result<Response, 
 pub(super) async fn change(
     Visited(site): Visited,
     Path(to): Path<String>,
+    parameters::Asked(Insisting(insists)): parameters::Asked<Insisting>,
 ) -> Result<Response, ErrorAnswer> {
     let rollout = of(&site)?;
     let who = name(&site.visitor);
@@ -45,16 +65,24 @@ pub(super) async fn change(
     // Off the runtime, and to its end: who asked may be gone meanwhile, and what was done has its line all the same.
     let done = tokio::task::spawn_blocking(move || {
         let before = deciding.document().percent;
-        let RolloutSet { done, decision } = deciding.set(wanted, &who);
+        let wish = RolloutWish {
+            percent: wanted,
+            insists,
+        };
+        let RolloutSet { done, decision } = deciding.set(wish, &who);
         let asked = asked.about(decision);
         match &done {
-            Ok(()) => asked.ended(AuditOutcome::Done, format!("{before} % → {wanted} %")),
+            Ok(None) => asked.ended(AuditOutcome::Done, format!("{before} % → {wanted} %")),
+            Ok(Some(lacked)) => {
+                let detail = format!("{before} % → {wanted} %, insisted although {lacked}");
+                asked.ended(AuditOutcome::Done, detail);
+            }
             Err(why) => asked.ended(AuditOutcome::Refused, format!("{wanted} %: {why}")),
         }
         done
     });
     match done.await {
-        Ok(Ok(())) => Ok(answer::document(&rollout.document())),
+        Ok(Ok(_)) => Ok(answer::document(&rollout.document())),
         Ok(Err(why)) => Err(ErrorAnswer::conflict(why)),
         Err(_) => Err(panicked()),
     }
@@ -75,7 +103,8 @@ fn of(site: &Site) -> Result<Arc<dyn RolloutAdmin>, ErrorAnswer> {
 
 /// How a person is called in the state of the rollout.
 fn name(visitor: &Visitor) -> String {
-    let address = visitor.address.map(|address| address.to_string());
+    // The port is another one for each connection.
+    let address = visitor.address.map(|address| address.ip().to_string());
     visitor
         .user
         .clone()

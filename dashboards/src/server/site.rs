@@ -37,16 +37,25 @@ pub trait RolloutAdmin: Send + Sync {
     fn document(&self) -> RolloutDocument;
     /// The candidate serves this percent of the clients from now on, 0 to 100. A step up needs the gate, so this may take as
     /// long as a decision.
-    fn set(&self, percent: f64, who: &str) -> RolloutSet;
+    fn set(&self, wish: RolloutWish, who: &str) -> RolloutSet;
     /// All clients go back to the legacy, and stay there until somebody sets another percent.
     fn back(&self, who: &str);
+}
+
+/// What somebody wants of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RolloutWish {
+    /// Percent of the clients.
+    pub percent: f64,
+    /// Whether a step up is wanted although the candidate has not shown enough for it. The gate must pass all the same.
+    pub insists: bool,
 }
 
 /// What came of setting a percent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutSet {
-    /// An error says why it is not done.
-    pub done: Result<(), String>,
+    /// What was not shown of the candidate where somebody insisted; an error says why it is not done.
+    pub done: Result<Option<String>, String>,
     /// The stored decision of the gate by which it was done or not, if it needed one.
     pub decision: Option<Uuid>,
 }

@@ -129,14 +129,7 @@ pub(crate) fn classes(counts: &ClassCounts) -> Option<String> {
     asked.then(|| told.join(", "))
 }
 
-/// Microseconds in a readable unit.
-pub(crate) fn elapsed(micros: u64) -> String {
-    match micros {
-        0..1_000 => format!("{micros} µs"),
-        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
-        _ => format!("{:.1} s", micros as f64 / 1e6),
-    }
-}
+pub(crate) use parity_schemas::time::elapsed;
 
 /// What is special about the requests of a group: `query debug: 100 % of these, 12 % of the others`. `None` if nothing is.
 pub(crate) fn special(found: &[SpecialAttribute]) -> Option<String> {

@@ -26,6 +26,7 @@ use crate::exchange::meters::ShadowEnd;
 use crate::exchange::pending::{Ask, Pending};
 use crate::exchange::purpose::Purpose;
 use crate::exchange::resources::WorkerResources;
+use crate::exchange::rollout::is_safe;
 use crate::exchange::services::Services;
 use crate::exchange::serving::Serving;
 use crate::exchange::side::{BySide, Side};
@@ -184,9 +185,14 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     let pending = Rc::clone(ask.pending());
     let terms = &*asker.terms;
     let side = ask.side();
+    let is_read = || {
+        let is_safe = pending.with_head(|head| is_safe(&head.method));
+        is_safe && pending.copied(side).is_none()
+    };
     let mut attempt = Attempt {
         side,
         purpose: pending.purpose(),
+        is_trial: asker.serving.tries_candidate(side, is_read),
         reservation: Some(reservation),
         ask: Some(ask),
         capturing: None,
@@ -227,6 +233,8 @@ fn judge(terms: &Terms, purpose: Purpose, outcome: Result<(), Unanswered>) {
 struct Attempt {
     side: Side,
     purpose: Purpose,
+    /// Whether it shows of a candidate in a rollout what clients would get.
+    is_trial: bool,
     reservation: Option<Reservation>,
     ask: Option<Ask>,
     capturing: Option<(Capturing, Instant)>,
@@ -320,12 +328,14 @@ impl Attempt {
 }
 
 impl Attempt {
-    /// What the legacy does as the shadow of a candidate that serves is what the candidate is measured by.
+    /// What the legacy does as the shadow of a candidate that serves is what the candidate is measured by, and what the candidate does as a
+    /// shadow is what it may begin to serve by.
     fn count<B: AskBody>(&self, asker: &Asker<B>, outcome: Result<(), Unanswered>) {
-        if !asker.serving.is_by_candidate() {
+        let is_by_candidate = asker.serving.is_by_candidate();
+        if !is_by_candidate && !self.is_trial {
             return;
         }
-        if self.side == Side::Legacy {
+        if is_by_candidate && self.side == Side::Legacy {
             // A shadow is cut by a deadline of its own, which is no client's: only a legacy that is not there has failed.
             let tells_nothing = matches!(
                 outcome,
@@ -339,7 +349,15 @@ impl Attempt {
             (Ok(()), Some((capturing, ended))) => {
                 let elapsed = ended.saturating_duration_since(capturing.sent());
                 let timed = capturing.keeps_body().then_some(elapsed);
-                asker.serving.answered(self.side, capturing.status(), timed);
+                let status = capturing.status();
+                if self.is_trial {
+                    asker.serving.shadowed(Some((status, timed)));
+                } else {
+                    asker.serving.answered(self.side, status, timed);
+                }
+            }
+            (Err(Unanswered::ServiceFault(_)), _) if self.is_trial => {
+                asker.serving.shadowed(None);
             }
             (Err(Unanswered::ServiceFault(_)), _) => asker.serving.failed(self.side),
             _ => {}

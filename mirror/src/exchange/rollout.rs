@@ -7,6 +7,9 @@
 //! This module never raises the share: it goes back to the legacy by itself when the candidate is down, and otherwise does
 //! what [`MirrorHandle`](crate::MirrorHandle) says.
 
+mod clients;
+mod counts;
+
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,6 +18,10 @@ use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use parity_schemas::verdict::Reason;
 
+use self::clients::Clients;
+pub use self::clients::MANY as MANY_CLIENTS;
+use self::counts::Served;
+pub use self::counts::ServedCounts;
 use crate::exchange::head::RequestHead;
 use crate::exchange::reached::{Reached, ServiceSeen};
 use crate::exchange::sampling;
@@ -23,8 +30,6 @@ use crate::exchange::side::{BySide, Side};
 /// This many requests in a row that the candidate did not answer mean that it is down. Each of them has cost a client time,
 /// so it is few; one client that repeats a request which kills the candidate is no reason to go on either.
 const DOWN_AFTER: u32 = 5;
-/// Classes of durations: four for each doubling, up to an hour. So a quantile is too high by a quarter at the most.
-const CLASSES: usize = 128;
 
 /// What a policy says of the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,15 +103,12 @@ pub(crate) struct RolloutState {
     in_a_row: AtomicU32,
     repaired: AtomicU64,
     served: BySide<Served>,
+    /// The candidate as the shadow of the legacy: what clients would have got of it.
+    shadow: Served,
+    /// The first clients that were seen.
+    clients: Clients,
     /// Whether the legacy answers, clients or shadows.
     legacy: Reached,
-}
-
-/// What was seen of one service.
-struct Served {
-    answered: AtomicU64,
-    errors: AtomicU64,
-    classes: [AtomicU64; CLASSES],
 }
 
 impl RolloutState {
@@ -117,11 +119,9 @@ impl RolloutState {
             in_a_row: AtomicU32::new(0),
             repaired: AtomicU64::new(0),
             legacy: Reached::default(),
-            served: BySide::new(|_| Served {
-                answered: AtomicU64::new(0),
-                errors: AtomicU64::new(0),
-                classes: std::array::from_fn(|_| AtomicU64::new(0)),
-            }),
+            served: BySide::new(|_| Served::new()),
+            shadow: Served::new(),
+            clients: Clients::default(),
         }
     }
 
@@ -157,14 +157,25 @@ impl RolloutState {
     /// A service answered a request whole, in this time; `None` for an answer whose length says nothing of the service: a stream, or one
     /// that is too large to be compared. Of a shadow nobody waits for its end, so it must not be timed for clients either.
     pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Option<Duration>) {
-        let served = &self.served[side];
-        served.answered.fetch_add(1, Ordering::Relaxed);
-        if status >= 500 {
-            served.errors.fetch_add(1, Ordering::Relaxed);
+        self.served[side].answered(status, elapsed);
+    }
+
+    /// The candidate answered whole as the shadow of the legacy, or did not (`None`): a request that it may serve.
+    pub(crate) fn shadowed(&self, answer: Option<(u16, Option<Duration>)>) {
+        match answer {
+            Some((status, elapsed)) => self.shadow.answered(status, elapsed),
+            None => self.shadow.failed(),
         }
-        if let Some(elapsed) = elapsed {
-            served.classes[class(elapsed)].fetch_add(1, Ordering::Relaxed);
-        }
+    }
+
+    /// Whether there are more clients than are told apart, so that nobody needs to tell of one more.
+    pub(crate) fn knows_many_clients(&self) -> bool {
+        self.clients.are_many()
+    }
+
+    /// A client stands at this point.
+    pub(crate) fn saw_client(&self, point: u64) {
+        self.clients.saw(point);
     }
 
     /// Records whether the legacy answered the last request; returns whether that has changed. That it answers the first one
@@ -190,8 +201,7 @@ impl RolloutState {
 
     /// A service did not answer a request, or not whole.
     pub(crate) fn failed(&self, side: Side) {
-        self.served[side].answered.fetch_add(1, Ordering::Relaxed);
-        self.served[side].errors.fetch_add(1, Ordering::Relaxed);
+        self.served[side].failed();
     }
 
     /// The head of an answer of the candidate for a client has arrived, or did not.
@@ -213,106 +223,29 @@ impl RolloutState {
 
     /// All that was seen so far.
     pub(crate) fn seen(&self) -> RolloutSeen {
-        let of = |side: Side| {
-            let served = &self.served[side];
-            ServedCounts {
-                requests: served.answered.load(Ordering::Relaxed),
-                errors: served.errors.load(Ordering::Relaxed),
-                classes: std::array::from_fn(|index| served.classes[index].load(Ordering::Relaxed)),
-            }
-        };
         RolloutSeen {
-            legacy: of(Side::Legacy),
-            candidate: of(Side::Candidate),
+            legacy: self.served[Side::Legacy].counts(),
+            candidate: self.served[Side::Candidate].counts(),
+            shadow: self.shadow.counts(),
             repaired: self.repaired.load(Ordering::Relaxed),
+            clients: self.clients.count(),
         }
     }
 }
 
 /// What was seen of both services since the process began: of the requests that the candidate may serve, whoever did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RolloutSeen {
     /// The legacy, for clients and as the shadow of the candidate.
     pub legacy: ServedCounts,
     /// The candidate, for clients.
     pub candidate: ServedCounts,
+    /// The candidate as the shadow of the legacy.
+    pub shadow: ServedCounts,
     /// Requests that the legacy answered because the candidate could not.
     pub repaired: u64,
-}
-
-/// What was seen of one service.
-#[derive(Clone, Debug)]
-pub struct ServedCounts {
-    /// Requests that it answered or should have.
-    pub requests: u64,
-    /// Those that it did not answer whole, or answered 5xx.
-    pub errors: u64,
-    classes: [u64; CLASSES],
-}
-
-impl Default for ServedCounts {
-    fn default() -> Self {
-        Self {
-            requests: 0,
-            errors: 0,
-            classes: [0; CLASSES],
-        }
-    }
-}
-
-impl ServedCounts {
-    /// What came since `before`.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            requests: self.requests.saturating_sub(before.requests),
-            errors: self.errors.saturating_sub(before.errors),
-            classes: std::array::from_fn(|index| {
-                self.classes[index].saturating_sub(before.classes[index])
-            }),
-        }
-    }
-
-    /// Those of which a time is known.
-    pub fn timed(&self) -> u64 {
-        self.classes.iter().sum()
-    }
-
-    /// The share of errors, 0 to 1; 0 without requests.
-    pub fn error_rate(&self) -> f64 {
-        self.errors as f64 / self.requests.max(1) as f64
-    }
-
-    /// The time within which this share of the whole answers came, rounded up by a quarter at the most; `None` without any.
-    pub fn quantile(&self, share: f64) -> Option<Duration> {
-        let all = self.timed();
-        let wanted = ((all as f64 * share).ceil() as u64).clamp(1, all.max(1));
-        let mut seen = 0;
-        let index = self.classes.iter().position(|count| {
-            seen += count;
-            seen >= wanted
-        })?;
-        Some(Duration::from_micros(upper(index)))
-    }
-}
-
-/// The class of a duration: below 4 µs each microsecond, from there quarters of a doubling.
-fn class(elapsed: Duration) -> usize {
-    let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-    if micros < 4 {
-        return micros as usize;
-    }
-    let doublings = micros.ilog2();
-    let quarter = (micros >> (doublings - 2)) & 3;
-    ((doublings as usize - 1) * 4 + quarter as usize).min(CLASSES - 1)
-}
-
-/// The most microseconds of a class.
-fn upper(class: usize) -> u64 {
-    if class < 4 {
-        return class as u64;
-    }
-    ((5 + class as u64 % 4) << (class / 4 - 1)) - 1
+    /// How many clients were told apart by what they are known by, [`MANY_CLIENTS`] at the most.
+    pub clients: usize,
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub(crate) struct Serving {
     side: Option<Side>,
     /// What is seen of both services during a rollout; `None` without one.
     rollout: Option<Arc<RolloutState>>,
+    /// Whether the candidate may serve requests with an effect, too.
+    takes_writes: bool,
 }
 
 impl Serving {
@@ -20,6 +22,7 @@ impl Serving {
     pub(crate) const NOBODY: Self = Self {
         side: None,
         rollout: None,
+        takes_writes: false,
     };
 
     /// Clients get this side's answers.
@@ -27,6 +30,15 @@ impl Serving {
         Self {
             side: Some(side),
             rollout,
+            takes_writes: false,
+        }
+    }
+
+    /// The candidate may also serve requests with an effect.
+    pub(crate) fn with_writes(self, takes_writes: bool) -> Self {
+        Self {
+            takes_writes,
+            ..self
         }
     }
 
@@ -44,6 +56,22 @@ impl Serving {
     pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Option<Duration>) {
         if let Some(rollout) = &self.rollout {
             rollout.answered(side, status, elapsed);
+        }
+    }
+
+    /// Whether there is a rollout in which clients wait for the legacy, and the candidate may serve such a request: then what it does as its
+    /// shadow is what clients would get.
+    pub(super) fn tries_candidate(&self, side: Side, is_read: impl FnOnce() -> bool) -> bool {
+        side == Side::Candidate
+            && self.side == Some(Side::Legacy)
+            && self.rollout.is_some()
+            && (self.takes_writes || is_read())
+    }
+
+    /// During a rollout: the candidate answered whole as a shadow, or did not (`None`).
+    pub(super) fn shadowed(&self, answer: Option<(u16, Option<Duration>)>) {
+        if let Some(rollout) = &self.rollout {
+            rollout.shadowed(answer);
         }
     }
 

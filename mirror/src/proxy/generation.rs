@@ -125,7 +125,8 @@ impl Generation {
         };
         Self {
             asker: asker(match policy.mode {
-                Mode::Proxy => Serving::by(Side::Legacy, state()),
+                Mode::Proxy => Serving::by(Side::Legacy, state())
+                    .with_writes(rollout.is_some_and(|rollout| rollout.unsafe_methods)),
                 Mode::Tap => Serving::NOBODY,
             }),
             rolling: rollout.map(|rollout| Rolling {
@@ -219,14 +220,22 @@ impl Rolling {
 
     /// Whether the client that sent it is served by the candidate.
     pub(crate) fn is_in(&self, head: &RequestHead) -> bool {
-        if !self.state.is_any_in() {
+        let is_any_in = self.state.is_any_in();
+        // Also before anybody is in: how many clients can be told apart says whether a share of them can be served.
+        if !is_any_in && self.state.knows_many_clients() {
+            return false;
+        }
+        let point = self.rollout.point(self.seed, head);
+        if let Some(point) = point.filter(|_| !self.state.knows_many_clients()) {
+            self.state.saw_client(point);
+        }
+        if !is_any_in {
             return false;
         }
         if self.asker.terms().is_breaker_open() {
             self.state.is_down();
             return false;
         }
-        let point = self.rollout.point(self.seed, head);
         point.is_some_and(|point| self.state.is_in(point))
     }
 

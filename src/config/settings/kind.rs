@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Text,
     /// `host:port` with a numeric host.
     Address,
+    /// The same of an admin port, also as its URL.
+    Admin,
     /// `http://`, `https://` or `unix:`.
     Upstream,
     /// `sqlite:PATH` and the like.
@@ -40,6 +42,7 @@ impl Kind {
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         match self {
             Self::Address => value::address(text).map(drop),
+            Self::Admin => value::admin_form(text),
             Self::Duration => value::duration(text).map(drop),
             Self::Size => value::size(text).map(drop),
             Self::Count => value::count(text).map(drop),

@@ -80,6 +80,10 @@ const fn address(key: &'static str, about: &'static str) -> One<SocketAddr> {
     One::new(key, Kind::Address, value::address, about)
 }
 
+const fn admin(key: &'static str, about: &'static str) -> One<SocketAddr> {
+    One::new(key, Kind::Admin, value::admin, about)
+}
+
 const fn upstream(key: &'static str, about: &'static str) -> One<UpstreamUrl> {
     One::new(key, Kind::Upstream, parsed, about)
 }
@@ -157,7 +161,7 @@ pub(crate) mod mirror {
             .filled_in("http://127.0.0.1:7002").flag("--candidate", "URL");
         LISTEN: One<SocketAddr> = address("mirror.listen", "Where clients connect")
             .default("127.0.0.1:8080").flag("--listen", "ADDR").needs_restart();
-        ADMIN: One<SocketAddr> = address("mirror.admin", "Where the admin port listens: report page, API, metrics, health")
+        ADMIN: One<SocketAddr> = admin("mirror.admin", "Where the admin port listens: report page, API, metrics, health")
             .default("127.0.0.1:9900").flag("--admin", "ADDR").needs_restart();
         ADMIN_TOKEN_FILE: One<PathBuf> = path("mirror.admin_token_file", "File with the token that the admin port demands; required off loopback")
             .flag("--admin-token-file", "FILE").needs_restart();
@@ -300,7 +304,7 @@ pub(crate) mod sink {
             .flag("--group", "NAME");
         INSTANCE: One<String> = text("sink.instance", "Name of this sink within its group: a restart under the same name takes its partitions back at once")
             .flag("--instance", "NAME");
-        ADMIN: One<SocketAddr> = address("sink.admin", "Where the admin port of `parity sink` listens: metrics, health, report page")
+        ADMIN: One<SocketAddr> = admin("sink.admin", "Where the admin port of `parity sink` listens: metrics, health, report page")
             .default("127.0.0.1:9901").flag("--admin", "ADDR");
         ADMIN_TOKEN_FILE: One<PathBuf> = path("sink.admin_token_file", "File with the token that the admin port demands; required off loopback")
             .flag("--admin-token-file", "FILE");

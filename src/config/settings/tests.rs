@@ -47,7 +47,7 @@ fn keys_and_variables_are_unique_and_stand_in_their_sections() {
 /// A value that the form of a setting allows and that is not its default.
 fn other(setting: &Setting) -> &'static str {
     match setting.kind {
-        Kind::Address => "127.0.0.1:1",
+        Kind::Address | Kind::Admin => "127.0.0.1:1",
         Kind::Duration => "7s",
         Kind::Size => "7KiB",
         Kind::Count | Kind::Number | Kind::Decimal => "7",

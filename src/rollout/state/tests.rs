@@ -33,6 +33,7 @@ fn change(percent: f64, at: Timestamp) -> RolloutChange {
         percent,
         at,
         who: "anna".to_owned(),
+        insisted: None,
     }
 }
 

@@ -22,7 +22,7 @@ const SHORT: [(&str, &str); 2] = [("WINDOW", "2"), ("PAUSE", "0.2")];
 const UNITS: [&str; 8] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB"];
 /// Lines that begin with these words are compared with their figures, and so is how many percent the candidate serves.
 const EXACT: [&str; 3] = ["exit code ", "fell back from ", "parity rollout set "];
-const SERVED: &str = " % served by the candidate";
+const SERVED: &str = " % of clients served by the candidate";
 /// On a machine that is too busy for a load, `parity stress` and `parity soak` say so, and nothing else of what they say is steady.
 const TOO_BUSY: [&str; 2] = [
     "the generator itself was late",

@@ -91,11 +91,14 @@ fn a_fall_back_that_keeps_a_rollout_back_is_told_with_what_lifts_it() {
         (&now["percent"], &now["blocked"]),
         (&0.0.into(), &25.0.into())
     );
-    let command = "parity rollout set 25";
+    // What was wanted is no percent to begin with.
+    let command = "parity rollout set 10";
     wait_for("the log", || mirror.log().contains(command).then_some(()));
     let admin = mirror.admin.to_string();
     let status = place.run(&["rollout", "status", "--admin", &admin]);
     assert!(status.stdout.contains(command), "{}", status.stdout);
+    assert!(!status.stdout.contains("set 25"), "{}", status.stdout);
+    assert_eq!(status.code, 1, "a fall back is no success");
     let told = mirror.status()["rollout"]["blocked"].clone();
     assert_eq!(told, 25.0);
 }

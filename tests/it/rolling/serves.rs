@@ -21,7 +21,7 @@ fn a_share_of_the_users_is_served_by_the_candidate_and_a_larger_one_has_them_too
     set(&mirror, 10.0);
     for percent in [10.0, 40.0, 100.0] {
         crate::support::wait_for("the gate passes", || {
-            (post(&mirror, &percent.to_string()).status == 200).then_some(())
+            (post(&mirror, &format!("{percent}?insist=true")).status == 200).then_some(())
         });
         let ask = |user: usize| {
             let answer = get_as(&mirror, &format!("user-{user}"), "/items/1");
@@ -53,7 +53,9 @@ fn a_share_of_the_users_is_served_by_the_candidate_and_a_larger_one_has_them_too
     let admin = mirror.admin.to_string();
     let status = place.run(&["rollout", "status", "--admin", &admin]);
     assert!(
-        status.stdout.starts_with("100 % served by the candidate\n"),
+        status
+            .stdout
+            .starts_with("100 % of clients served by the candidate\n"),
         "{}",
         status.stdout
     );
@@ -61,9 +63,22 @@ fn a_share_of_the_users_is_served_by_the_candidate_and_a_larger_one_has_them_too
         mirror
             .ask("/")
             .text()
-            .contains("100 % served by the candidate")
+            .contains("100 % of clients served by the candidate")
     );
     // By the variables that the mirror has, too; a flag wins.
+    let url = format!("http://{admin}");
+    let metrics = place.run_with(
+        &["metrics"],
+        &[("PARITY_ADMIN", "https://mirror-1.example:9900")],
+        "",
+    );
+    assert!(
+        !metrics.stderr.contains("PARITY_ADMIN"),
+        "{}",
+        metrics.stderr
+    );
+    let checked = place.run_with(&["config", "check"], &[("PARITY_ADMIN", &*url)], "");
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
     for (flags, code) in [(&[][..], 0), (&["--admin", "127.0.0.1:1"], 2)] {
         let command = [&["rollout", "status"], flags].concat();
         let ended = place.run_with(&command, &[("PARITY_ADMIN", &*admin)], "");
@@ -74,13 +89,17 @@ fn a_share_of_the_users_is_served_by_the_candidate_and_a_larger_one_has_them_too
     assert!(top.stderr.contains("absent.token"), "{}", top.stderr);
     let top = place.run(&["top", "--once", "--admin", &admin]);
     assert!(
-        top.stdout.contains("rollout: 100 % served"),
+        top.stdout.contains("rollout: 100 % of clients served"),
         "{}",
         top.stdout
     );
     let lines = changes(&mirror, "rollout_set");
     assert!(
-        lines.iter().any(|line| line["detail"] == "40 % → 100 %"),
+        lines.iter().any(|line| {
+            line["detail"].as_str().is_some_and(|detail| {
+                detail.starts_with("40 % → 100 %, insisted although it served ")
+            })
+        }),
         "{lines:?}"
     );
     let back = place.run(&["rollout", "back", "--admin", &admin]);

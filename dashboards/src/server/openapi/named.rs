@@ -25,7 +25,7 @@ pub(super) fn of_name(name: &str) -> Vec<Named> {
 }
 
 /// Parameters that are no parts of a question: name, type, meaning, example.
-const NAMED: [(&str, &str, &str, &str); 27] = [
+const NAMED: [(&str, &str, &str, &str); 28] = [
     (
         "id",
         "string",
@@ -134,6 +134,12 @@ const NAMED: [(&str, &str, &str, &str); 27] = [
         "allow_unsafe",
         "boolean",
         "Also a method that may change something is sent",
+        "true",
+    ),
+    (
+        "insist",
+        "boolean",
+        "Also a step for which the candidate has not served enough requests",
         "true",
     ),
     (

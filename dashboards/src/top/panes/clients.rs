@@ -130,7 +130,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
             (None, Some(_)) => OPEN,
             (None, None) => DIM,
         };
-        let told = format!("rollout: {}", rollout.told());
+        let told = format!("rollout: {}", rollout.told_whole());
         lines.push(Line::from(text(style, sentence(&told))));
     }
     lines

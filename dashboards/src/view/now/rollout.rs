@@ -22,7 +22,7 @@ impl Now<'_> {
         is_plain.then(|| Alert {
             tone: Tone::Plain,
             what: "Rollout".to_owned(),
-            about: sentence(&rollout.told()),
+            about: sentence(&rollout.told_whole()),
         })
     }
 }

@@ -136,26 +136,34 @@ fn a_candidate_that_fails_in_a_row_is_down_and_told_once() {
 }
 
 #[test]
-fn a_quantile_is_a_quarter_too_high_at_the_most() {
-    for micros in [0, 1, 3, 4, 5, 7, 8, 1_000, 12_345, 999_999, 3_000_000_000] {
-        let upper = upper(class(Duration::from_micros(micros)));
-        assert!(
-            upper >= micros && upper <= micros + micros / 4,
-            "{micros}: {upper}"
-        );
-    }
-    assert_eq!(class(Duration::MAX), CLASSES - 1);
+fn times_are_kept_in_buckets_of_three_percent_and_errors_have_none() {
     let state = RolloutState::new();
-    assert_eq!(state.seen().legacy.quantile(0.95), None);
+    assert_eq!(state.seen().legacy.times.quantile(0.95), None);
     for millis in 1..=100 {
         state.answered(Side::Legacy, 200, Some(Duration::from_millis(millis)));
     }
+    let before = state.seen().legacy;
     state.answered(Side::Legacy, 503, Some(Duration::from_millis(1)));
     state.failed(Side::Legacy);
+    state.answered(Side::Legacy, 200, Some(Duration::MAX));
     let seen = state.seen().legacy;
-    assert_eq!((seen.requests, seen.errors), (102, 2));
-    let p95 = seen.quantile(0.95).expect("answers").as_millis();
-    assert!((94..=120).contains(&p95), "{p95}");
+    assert_eq!((seen.requests, seen.errors), (103, 2));
+    let since = seen.since(&before);
+    assert_eq!((since.requests, since.errors, since.timed()), (3, 2, 2));
+    let p95 = before.times.quantile(0.95).expect("answers");
+    assert!((95_000..=97_900).contains(&p95), "{p95}");
+}
+
+#[test]
+fn what_the_candidate_does_as_a_shadow_is_apart_from_what_it_serves() {
+    let state = RolloutState::new();
+    state.shadowed(Some((200, Some(Duration::from_millis(3)))));
+    state.shadowed(Some((503, None)));
+    state.shadowed(None);
+    let seen = state.seen();
+    let counts = |counts: &ServedCounts| (counts.requests, counts.errors, counts.timed());
+    assert_eq!(counts(&seen.shadow), (3, 2, 1));
+    assert_eq!(counts(&seen.candidate), (0, 0, 0));
 }
 
 #[test]
@@ -169,7 +177,7 @@ fn a_stream_is_an_answer_and_has_no_time() {
     let seen = state.seen();
     for counts in [&seen.legacy, &seen.candidate] {
         assert_eq!((counts.requests, counts.errors, counts.timed()), (2, 1, 1));
-        assert!(counts.quantile(1.0).is_some_and(|time| time < millis(13)));
+        assert!(counts.times.quantile(1.0).is_some_and(|time| time < 10_400));
     }
 }
 
