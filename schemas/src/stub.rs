@@ -44,7 +44,7 @@ pub struct StubDocument {
     pub routes: Vec<StubRoute>,
     /// What differs in pairs, by what the differences have in common; the most frequent first.
     pub groups: Vec<StubGroup>,
-    /// Calls that are not equal, the first hundred of them.
+    /// Calls that are not equal, a hundred of them: the first, and before others those that are proven to differ.
     pub calls: Vec<StubCall>,
     /// How many entries `calls` would have without that limit.
     #[serde(default)]
@@ -156,6 +156,9 @@ pub struct StubCall {
     /// Not all that differs is listed.
     pub findings_cut: bool,
 }
+
+/// Outcomes of calls that are no proof of a difference.
+pub const UNPROVEN: [&str; 2] = ["not_reached", "not_compared"];
 
 /// What says of which request a call is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

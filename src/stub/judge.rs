@@ -23,6 +23,7 @@ use parity_schemas::verdict::Verdict;
 use super::call::{Call, Side};
 use super::kept::Kept;
 use super::outcome::{Demands, lost, outcome, reasons};
+use super::reached::Shadowed;
 
 /// Routes that are told apart: paths can be invented.
 const ROUTES: usize = 200;
@@ -135,6 +136,10 @@ impl Judge {
             }
             Side::Legacy => {
                 self.count(route.label(), |counts| counts.not_reached += 1);
+                if self.demands.shadowed == Some(Shadowed::Some) {
+                    // It does not count.
+                    return;
+                }
                 "not_reached"
             }
             Side::Candidate => {

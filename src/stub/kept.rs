@@ -11,7 +11,7 @@ use parity_comparator::redact::{Recording, Redactor};
 use parity_schemas::exchange::{Body, Origin, Request};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::route::Route;
-use parity_schemas::stub::{StubCall, StubCorrelation};
+use parity_schemas::stub::{StubCall, StubCorrelation, UNPROVEN};
 use parity_schemas::time::Timestamp;
 
 use super::call::{Call, correlation};
@@ -52,7 +52,13 @@ impl Kept {
     ) -> Option<StubCall> {
         self.all += 1;
         if self.calls.len() >= KEPT {
-            return None;
+            // What is proven is looked for first.
+            let mut unproven = self.calls.iter();
+            let last = unproven.rposition(|call| UNPROVEN.contains(&&*call.outcome))?;
+            if UNPROVEN.contains(&outcome) {
+                return None;
+            }
+            self.calls.remove(last);
         }
         let (method, url) = redactor.asked(&call.request);
         let micros = i64::try_from(since.elapsed().as_micros()).unwrap_or(i64::MAX);

@@ -66,7 +66,8 @@ pub(super) fn reasons(document: &StubDocument, demands: Demands) -> Vec<String> 
             counts.not_reached, counts.legacy
         ));
     }
-    if calls > 0 && counts.equal < demands.min_calls {
+    let is_fail = counts.differing + counts.missing + counts.extra + document.other_order > 0;
+    if calls > 0 && !is_fail && counts.equal < demands.min_calls {
         let (equal, wanted) = (counts.equal, demands.min_calls);
         reasons.push(format!("{equal} pairs are equal, a pass needs {wanted}: let more calls come, or lower --min-calls"));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parity_dashboards::terminal::plural;
-use parity_schemas::stub::{StubCall, StubDocument, StubOutcome};
+use parity_schemas::stub::{StubCall, StubDocument, StubOutcome, UNPROVEN};
 use parity_schemas::visible::{visible, visible_up_to};
 
 /// Lines of calls; the document has more calls.
@@ -89,7 +89,12 @@ pub(super) fn text(found: &StubDocument) -> String {
             group.kind.meaning()
         ));
     }
-    let folded = folded(&found.calls);
+    let mut folded = folded(&found.calls);
+    // What is proven first.
+    folded.sort_by_key(|(calls, _)| {
+        let mut calls = calls.iter();
+        calls.any(|call| UNPROVEN.contains(&&*call.outcome))
+    });
     for (calls, lines) in folded.iter().take(CALLS) {
         let times = match calls.len() {
             1 => String::new(),
@@ -116,9 +121,10 @@ pub(super) fn text(found: &StubDocument) -> String {
         .sum();
     let more = found.not_equal.saturating_sub(told as u64);
     if more > 0 {
+        let kept = found.calls.len();
         line(format!(
-            "and {more} more that are not equal; --report json=FILE or --output json has the first {} one by one",
-            found.calls.len()
+            "and {more} more that are not equal; --report json=FILE or --output json has {kept} of {} one by one",
+            found.not_equal
         ));
     }
     for (words, parts) in [
@@ -144,7 +150,7 @@ fn headline(found: &StubDocument) -> String {
             format!("UNDECIDED no call was seen in {seconds:.1} s")
         }
         StubOutcome::Undecided => {
-            format!("UNDECIDED what was seen proves nothing, in {seconds:.1} s")
+            format!("UNDECIDED not everything is known, in {seconds:.1} s")
         }
     }
 }

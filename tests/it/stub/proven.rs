@@ -153,6 +153,23 @@ fn calls_can_be_found_and_equal_lines_are_one() {
 }
 
 #[test]
+fn what_is_proven_is_listed_before_what_is_not() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &TEXT);
+    for number in 0..110 {
+        Stub::totals(stub.legacy, &[], &number.to_string());
+    }
+    client::get(stub.candidate, "/users/2");
+    let (ended, document) = stub.stop();
+    assert_eq!((document.calls.len(), document.not_equal), (100, 111));
+    let extra = |call: &parity_schemas::stub::StubCall| call.outcome == "extra";
+    assert!(document.calls.iter().any(extra), "{}", ended.stdout);
+    let text = text(&place);
+    let place = |words: &str| text.find(words).expect(words);
+    assert!(place("only the candidate makes this call") < place("perhaps its request"));
+}
+
+#[test]
 fn a_credential_that_correlates_is_hidden() {
     let place = Place::new();
     let stub = Stub::canned(&place, &["--correlate-by", "authorization"]);
