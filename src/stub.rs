@@ -8,9 +8,14 @@ mod answer;
 mod begun;
 mod call;
 mod judge;
+mod kept;
+mod likeness;
 mod order;
+mod outcome;
 mod pairing;
+mod partner;
 mod playing;
+mod reached;
 mod serving;
 mod waiting;
 
@@ -34,7 +39,10 @@ use tokio::sync::{Semaphore, watch};
 pub(crate) use answer::Canned;
 use call::Side;
 use judge::Judge;
+use kept::Kept;
+use outcome::Demands;
 use pairing::Book;
+pub(crate) use reached::Shadowed;
 pub(crate) use serving::Answers;
 use serving::Desk;
 
@@ -57,6 +65,10 @@ pub(crate) struct Wanted {
     /// How long a call waits for its partner.
     pub(crate) wait: Duration,
     pub(crate) answer_wait: Duration,
+    /// Pairs that must be equal for a pass.
+    pub(crate) min_calls: u64,
+    /// Which requests reach the candidate, if somebody knows.
+    pub(crate) shadowed: Option<Shadowed>,
 }
 
 /// A real service behind the stub.
@@ -103,11 +115,16 @@ impl Stub {
             Arc::clone(&settings.rules),
         );
         let redactor = redactor.context("the redaction settings")?;
+        let demands = Demands {
+            min_calls: wanted.min_calls,
+            shadowed: wanted.shadowed,
+        };
         let judge = Judge::new(
             comparator,
             redactor,
             settings.identity,
             RouteResolver::new(settings.routes),
+            (Kept::new(wanted.correlate_by.clone()), demands),
         );
         anyhow::ensure!(
             wanted.legacy != wanted.candidate || wanted.legacy.port() == 0,
@@ -128,7 +145,12 @@ impl Stub {
             ),
         ];
         let desk = Desk {
-            book: Arc::new(Mutex::new(Book::new(judge, wanted.wait, wanted.in_order))),
+            book: Arc::new(Mutex::new(Book::new(
+                judge,
+                wanted.wait,
+                wanted.in_order,
+                wanted.shadowed,
+            ))),
             answers,
             correlate_by: wanted.correlate_by,
             largest: settings.body,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::RecordedFinding;
+use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 
 /// The schema of the document.
@@ -29,8 +30,8 @@ pub struct StubDocument {
     /// Pairs that could not be compared, by a reason of `not_compared` in reports.
     pub not_compared: BTreeMap<String, u64>,
     /// What hit a limit, so that nothing is proven by its absence: `too_large` (the body of a call is over `limits.body`), `bytes` (all
-    /// together hold `limits.shadow_bytes`), `waiting` (too many calls without a partner), `crowded` (pairs of which an equal partner was
-    /// looked for among the first of many alone), `broken_off` (calls that did not come whole: a head or a body that
+    /// together hold `limits.shadow_bytes`), `waiting` (too many calls without a partner), `crowded` (pairs of many calls at once without a
+    /// common id, of which nobody knows whether they belong together), `broken_off` (calls that did not come whole: a head or a body that
     /// never ended, bytes that are no call, what was cut by the end), `http2` (connections that speak HTTP/2, which is not spoken here), `no_place`
     /// (connections that waited for a place until the end), `unsettled` (calls whose partner could still have come when a second signal ended it), `order` (requests whose calls were too
     /// many to tell their order), `internal` (calls that a fault of the stub itself has lost).
@@ -43,8 +44,20 @@ pub struct StubDocument {
     pub routes: Vec<StubRoute>,
     /// What differs in pairs, by what the differences have in common; the most frequent first.
     pub groups: Vec<StubGroup>,
-    /// Calls that are not equal, the first hundred of them.
+    /// Calls that are not equal, a hundred of them: the first, and before others those that are proven to differ.
     pub calls: Vec<StubCall>,
+    /// How many entries `calls` would have without that limit.
+    #[serde(default)]
+    pub not_equal: u64,
+    /// Calls that were answered 404 because the file of answers has none for them, by route.
+    #[serde(default)]
+    pub unanswered: BTreeMap<String, u64>,
+    /// Pairs that must be equal for a pass.
+    #[serde(default)]
+    pub min_calls: u64,
+    /// What stands against a pass besides differences, in words.
+    #[serde(default)]
+    pub reasons: Vec<String>,
 }
 
 /// How many calls there were.
@@ -62,6 +75,10 @@ pub struct StubCounts {
     pub missing: u64,
     /// Calls that only the candidate makes.
     pub extra: u64,
+    /// Calls of the legacy without a partner of which nothing shows that their requests have reached the candidate: the mirror may
+    /// sample.
+    #[serde(default)]
+    pub not_reached: u64,
 }
 
 /// What is said in one word.
@@ -72,7 +89,7 @@ pub enum StubOutcome {
     Pass,
     /// A call differs, is missing, is made besides, or comes in another order.
     Fail,
-    /// Nothing was seen, or not all of it could be compared.
+    /// Nothing or too little was seen or answered, or not all of it could be compared.
     Undecided,
 }
 
@@ -101,6 +118,9 @@ pub struct StubGroup {
     pub explanation: Option<Explanation>,
     /// Pairs that have it.
     pub count: u64,
+    /// Those of them that were put together by a guess: the two calls differ, and others may be their partners.
+    #[serde(default)]
+    pub guessed: u64,
 }
 
 /// A call that is not equal on both sides.
@@ -112,12 +132,39 @@ pub struct StubCall {
     pub method: String,
     /// Path and query, as far as they may be shown.
     pub url: String,
-    /// `differs`, `missing`, `extra`, `other_order` or `not_compared`.
+    /// When it came; of a pair, the legacy's.
+    #[serde(default)]
+    pub time: Timestamp,
+    /// Of which request it is, if a header says so.
+    #[serde(default)]
+    pub correlation: Option<StubCorrelation>,
+    /// `differs`, `missing`, `extra`, `not_reached`, `other_order` or `not_compared`.
     pub outcome: String,
-    /// Why it was not compared.
+    /// Why it was not compared: a reason of `not_compared` in reports, or `crowded`.
     pub reason: Option<String>,
+    /// Its partner is a guess: others have as much in common with it, and no header tells.
+    #[serde(default)]
+    pub is_guess: bool,
+    /// The beginning of its body, redacted; empty where `findings` say what differs.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// There is more of the body.
+    #[serde(default)]
+    pub body_cut: bool,
     /// What differs, redacted.
     pub findings: Vec<RecordedFinding>,
     /// Not all that differs is listed.
     pub findings_cut: bool,
+}
+
+/// Outcomes of calls that are no proof of a difference.
+pub const UNPROVEN: [&str; 2] = ["not_reached", "not_compared"];
+
+/// What says of which request a call is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StubCorrelation {
+    /// The header, by `--correlate-by`.
+    pub header: String,
+    /// Its id, as far as it may be shown.
+    pub id: String,
 }

@@ -9,6 +9,7 @@ use http::{HeaderName, Uri};
 
 use super::flags::{Flags, OfStub};
 use super::{ConfigFile, OutputFormat};
+use crate::stub::Shadowed;
 
 /// As long as the candidate may take for an answer: then its calls have come.
 const WAIT: &str = "5s";
@@ -16,6 +17,9 @@ const WAIT: &str = "5s";
 const ANSWER_WAIT: &str = "2s";
 /// The time of a service behind the stub.
 const UPSTREAM_DEADLINE: &str = "5s";
+
+/// Fewer equal pairs say nothing of a service.
+const MIN_CALLS: u64 = 10;
 
 /// Flags of `stub`.
 #[derive(Debug, Args)]
@@ -57,6 +61,13 @@ pub(crate) struct StubArgs {
     /// The calls of one request may come in any order.
     #[arg(long)]
     pub(crate) any_order: bool,
+    /// Whether each request reaches the candidate: with some, calls of requests that never reached it do not count; without the flag
+    /// they leave it undecided.
+    #[arg(long, value_enum)]
+    pub(crate) shadowed: Option<Shadowed>,
+    /// A pass needs so many equal pairs.
+    #[arg(long, value_name = "N", default_value_t = MIN_CALLS)]
+    pub(crate) min_calls: u64,
     #[command(flatten)]
     pub(crate) file: ConfigFile,
     #[command(flatten)]
@@ -64,4 +75,7 @@ pub(crate) struct StubArgs {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
+    /// Also write the result to a file, as KIND=FILE; KIND is text or json. For several files, several times.
+    #[arg(long = "report", value_name = "KIND=FILE")]
+    pub(crate) reports: Vec<String>,
 }

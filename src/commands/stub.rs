@@ -12,6 +12,7 @@ use parity_schemas::stub::StubOutcome;
 use tokio::sync::watch;
 
 use crate::cli::{OutputFormat, StubArgs};
+use crate::commands::written::TextOrJson;
 use crate::config::{Layers, StubSettings};
 use crate::error;
 use crate::process::descriptors;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: StubArgs) -> Result<ExitCode> {
     let flags = args.flags.settings();
     let settings = Layers::load_here(args.file.config.as_deref(), &flags).stub()?;
     let answers = answers(&args, &settings)?;
+    let files = TextOrJson::ready(&args.reports)?;
     let descriptors = descriptors::raise();
     let mut signals = Signals::listen(Hangup::Ends)?;
     let wanted = Wanted {
@@ -32,6 +34,8 @@ pub(crate) fn run(args: StubArgs) -> Result<ExitCode> {
         in_order: !args.any_order,
         wait: args.wait,
         answer_wait: args.answer_wait,
+        min_calls: args.min_calls,
+        shadowed: args.shadowed,
     };
     let stub = signals
         .runtime()
@@ -52,11 +56,14 @@ pub(crate) fn run(args: StubArgs) -> Result<ExitCode> {
         false
     });
     let document = found.context("the stub ended without a result; please report this")?;
+    let text = shown::text(&document);
+    let is_written = files.write(&text, &document);
     match args.output {
-        OutputFormat::Text => terminal::print(&shown::text(&document))?,
+        OutputFormat::Text => terminal::print(&text)?,
         OutputFormat::Json => terminal::print_json(&document)?,
     }
     Ok(match document.outcome {
+        StubOutcome::Pass if !is_written => ExitCode::from(error::ERROR),
         StubOutcome::Pass => ExitCode::SUCCESS,
         StubOutcome::Fail => ExitCode::from(error::NO),
         StubOutcome::Undecided => ExitCode::from(error::UNDECIDED),

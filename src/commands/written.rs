@@ -28,7 +28,7 @@ use serde::Serialize;
 use self::annotations::Annotated;
 use self::destination::{Destination, Kind, Target, destinations};
 use crate::cli::{ReportFormat, WrittenArgs};
-use crate::config::problem::Problems;
+use crate::config::problem::{Origin, Problem, Problems};
 use crate::error;
 
 /// Where the result of a command goes: to standard output in one form, and into files.
@@ -182,6 +182,50 @@ impl HtmlFile {
     /// Writes it.
     pub(crate) fn write(&self, text: &str) -> Result<()> {
         put(&self.0, text)
+    }
+}
+
+/// The files of a command whose result is a text or a document.
+pub(crate) struct TextOrJson(Vec<Destination>);
+
+impl TextOrJson {
+    /// Whether they can be written, or all that is wrong.
+    pub(crate) fn ready(given: &[String]) -> Result<Self, Problems> {
+        let found = destinations(given)?;
+        let is_wrong = |one: &&Destination| {
+            !matches!(one.kind, Kind::Text | Kind::Json) || matches!(one.target, Target::Stdout)
+        };
+        let wrong = found.iter().filter(is_wrong).map(|one| {
+            let kind = one.kind.as_str();
+            let message = format!("this command writes text=FILE and json=FILE, not {kind} to there; --output says what is printed");
+            Problem::new(Origin::Flag("--report"), message)
+        });
+        let wrong: Vec<Problem> = wrong.collect();
+        if wrong.is_empty() {
+            Ok(Self(found))
+        } else {
+            Err(Problems(wrong))
+        }
+    }
+
+    /// Writes all; says of those that cannot be, and returns whether there was none.
+    pub(crate) fn write(&self, text: &str, document: &impl Serialize) -> bool {
+        let mut is_whole = true;
+        for one in &self.0 {
+            let written = match one.kind {
+                Kind::Json => json(document).and_then(|document| put(one, &document)),
+                _ => put(one, &plain(text)),
+            };
+            if let Err(error) = written {
+                is_whole = false;
+                let kind = one.kind.as_str();
+                terminal::note(&visible(&format!(
+                    "the result as {kind} is not written: {}",
+                    error::line(&error)
+                )));
+            }
+        }
+        is_whole
     }
 }
 

@@ -136,7 +136,8 @@ fn is_named(headers: &FieldLines, name: &HeaderName) -> bool {
     })
 }
 
-fn correlation(headers: &FieldLines, name: &HeaderName) -> Option<Box<str>> {
+/// The id that a field has.
+pub(super) fn correlation(headers: &FieldLines, name: &HeaderName) -> Option<Box<str>> {
     let value = headers.get(name)?.as_str()?;
     let id = match name.as_str() {
         "traceparent" => value.split('-').nth(TRACE_ID)?,

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parity_comparator::comparator::AnswerPair;
 use parity_comparator::redact::{RecordContext, Redactor};
@@ -18,12 +18,13 @@ use parity_schemas::stub::{
 };
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Reason, Verdict};
+use parity_schemas::verdict::Verdict;
 
 use super::call::{Call, Side, path_of};
+use super::kept::Kept;
+use super::outcome::{Demands, lost, outcome, reasons};
+use super::reached::Shadowed;
 
-/// Calls that are shown one by one: more are not read.
-const SHOWN: usize = 100;
 /// Routes that are told apart: paths can be invented.
 const ROUTES: usize = 200;
 /// Groups that are told apart.
@@ -40,7 +41,9 @@ pub(crate) struct Judge {
     total: StubCounts,
     by_route: BTreeMap<String, StubCounts>,
     groups: HashMap<String, StubGroup>,
-    calls: Vec<StubCall>,
+    kept: Kept,
+    demands: Demands,
+    unanswered: BTreeMap<String, u64>,
     other_order: u64,
     not_compared: BTreeMap<String, u64>,
     limits: BTreeMap<String, u64>,
@@ -53,6 +56,7 @@ impl Judge {
         redactor: Redactor,
         identity: Identity,
         routes: RouteResolver,
+        (kept, demands): (Kept, Demands),
     ) -> Self {
         Self {
             comparator,
@@ -62,7 +66,9 @@ impl Judge {
             total: StubCounts::default(),
             by_route: BTreeMap::new(),
             groups: HashMap::new(),
-            calls: Vec::new(),
+            kept,
+            demands,
+            unanswered: BTreeMap::new(),
             other_order: 0,
             not_compared: BTreeMap::new(),
             limits: BTreeMap::new(),
@@ -94,52 +100,60 @@ impl Judge {
         self.count(route.label(), |counts| counts.equal += 1);
     }
 
-    /// Compares and counts a pair that was put together because nothing equal came.
-    pub(crate) fn pair(&mut self, legacy: Call, candidate: Call) {
+    /// Compares and counts a pair that was put together because nothing equal came, by a guess or because they are the nearest.
+    pub(crate) fn pair(&mut self, legacy: Call, candidate: Call, since: Instant, is_guess: bool) {
         let route = self.route(&legacy.request);
         let comparison = self.compare(&route, &legacy, &candidate);
         match comparison.verdict {
             Verdict::Match => self.count(route.label(), |counts| counts.equal += 1),
             Verdict::NotCompared(reason) if !reason.is_candidate_failure() => {
                 add(&mut self.not_compared, reason.as_str(), 1);
-                self.show(&route, &legacy.request, "not_compared", Some(reason));
+                self.show((&legacy, since), "not_compared", Some(reason.as_str()));
             }
             Verdict::NotCompared(reason) => {
                 self.count(route.label(), |counts| counts.differing += 1);
-                self.show(&route, &legacy.request, "differs", Some(reason));
+                self.show((&legacy, since), "differs", Some(reason.as_str()));
             }
-            Verdict::Mismatch => self.differs(route, legacy, candidate, &comparison),
+            Verdict::Mismatch => {
+                self.differs(route, (legacy, since), candidate, &comparison, is_guess);
+            }
         }
     }
 
     /// Counts a pair of which nobody knows whether these two belong together.
-    pub(crate) fn crowded(&mut self, request: &Request) {
-        let route = self.route(request);
+    pub(crate) fn crowded(&mut self, call: &Call, since: Instant) {
         self.lose("crowded");
-        self.show(&route, request, "not_compared", None);
+        self.show((call, since), "not_compared", Some("crowded"));
     }
 
-    /// Counts a call without a partner.
-    pub(crate) fn alone(&mut self, side: Side, request: &Request) {
-        let route = self.route(request);
+    /// Counts a call without a partner; `is_known` if its request is known to have reached the other side.
+    pub(crate) fn alone(&mut self, side: Side, call: &Call, since: Instant, is_known: bool) {
+        let route = self.route(&call.request);
         let outcome = match side {
-            Side::Legacy => {
+            Side::Legacy if is_known => {
                 self.count(route.label(), |counts| counts.missing += 1);
                 "missing"
+            }
+            Side::Legacy => {
+                self.count(route.label(), |counts| counts.not_reached += 1);
+                if self.demands.shadowed == Some(Shadowed::Some) {
+                    // It does not count.
+                    return;
+                }
+                "not_reached"
             }
             Side::Candidate => {
                 self.count(route.label(), |counts| counts.extra += 1);
                 "extra"
             }
         };
-        self.show(&route, request, outcome, None);
+        self.show((call, since), outcome, None);
     }
 
     /// Counts a pair that the candidate makes before or after another one than the legacy does.
-    pub(crate) fn other_order(&mut self, request: &Request) {
+    pub(crate) fn other_order(&mut self, call: &Call, since: Instant) {
         self.other_order += 1;
-        let route = self.route(request);
-        self.show(&route, request, "other_order", None);
+        self.show((call, since), "other_order", None);
     }
 
     /// Counts what a limit has hit.
@@ -157,6 +171,16 @@ impl Judge {
     /// Counts how a call was answered.
     pub(crate) fn answered(&mut self, how: &str) {
         add(&mut self.answered, how, 1);
+    }
+
+    /// Counts a call for which there is no answer.
+    pub(crate) fn unanswered(&mut self, request: &Request) {
+        self.answered("no_answer");
+        let route = self.route(request);
+        let is_known =
+            self.unanswered.contains_key(route.label()) || self.unanswered.len() < ROUTES;
+        let route = if is_known { route.label() } else { OTHERS };
+        add(&mut self.unanswered, route, 1);
     }
 
     /// All that was found; nothing of it is left behind.
@@ -190,13 +214,18 @@ impl Judge {
             answered: take(&mut self.answered),
             routes: routes.collect(),
             groups,
-            calls: take(&mut self.calls),
+            not_equal: self.kept.all,
+            calls: take(&mut self.kept.calls),
+            unanswered: take(&mut self.unanswered),
+            min_calls: self.demands.min_calls,
+            reasons: Vec::new(),
         };
         let lost = lost(&document);
         if lost > 0 {
             add(&mut document.limits, "internal", lost);
         }
-        document.outcome = outcome(&document);
+        document.outcome = outcome(&document, self.demands);
+        document.reasons = reasons(&document, self.demands);
         document
     }
 
@@ -216,11 +245,13 @@ impl Judge {
     fn differs(
         &mut self,
         route: Arc<Route>,
-        legacy: Call,
+        (legacy, since): (Call, Instant),
         candidate: Call,
         comparison: &Comparison,
+        is_guess: bool,
     ) {
         self.count(route.label(), |counts| counts.differing += 1);
+        let told = (self.kept).told(&self.redactor, &route, (&legacy, since), "differs");
         let exchange = Exchange {
             time: Timestamp::now(),
             route,
@@ -241,26 +272,23 @@ impl Judge {
         for group in &groups {
             if !counted.contains(&&*group.fingerprint) {
                 counted.push(&group.fingerprint);
-                self.group(exchange.route.label(), group);
+                self.group(exchange.route.label(), group, is_guess);
             }
         }
-        if self.calls.len() < SHOWN {
-            let (method, url) = self.redactor.asked(&exchange.request);
-            self.calls.push(StubCall {
-                route: exchange.route.label().to_owned(),
-                method,
-                url,
-                outcome: "differs".to_owned(),
-                reason: None,
+        if let Some(told) = told {
+            self.kept.calls.push(StubCall {
+                is_guess,
                 findings: record.findings,
                 findings_cut: record.findings_cut,
+                ..told
             });
         }
     }
 
-    fn group(&mut self, route: &str, group: &Group) {
+    fn group(&mut self, route: &str, group: &Group, is_guess: bool) {
         if let Some(known) = self.groups.get_mut(&group.fingerprint) {
             known.count += 1;
+            known.guessed += u64::from(is_guess);
         } else if self.groups.len() < GROUPS {
             let first = StubGroup {
                 route: route.to_owned(),
@@ -269,25 +297,20 @@ impl Judge {
                 kind: group.kind,
                 explanation: group.explanation,
                 count: 1,
+                guessed: u64::from(is_guess),
             };
             self.groups.insert(group.fingerprint.clone(), first);
         }
     }
 
-    fn show(&mut self, route: &Route, request: &Request, outcome: &str, reason: Option<Reason>) {
-        if self.calls.len() >= SHOWN {
-            return;
+    fn show(&mut self, call: (&Call, Instant), outcome: &str, reason: Option<&str>) {
+        let route = self.route(&call.0.request);
+        if let Some(told) = self.kept.told(&self.redactor, &route, call, outcome) {
+            self.kept.calls.push(StubCall {
+                reason: reason.map(str::to_owned),
+                ..told
+            });
         }
-        let (method, url) = self.redactor.asked(request);
-        self.calls.push(StubCall {
-            route: route.label().to_owned(),
-            method,
-            url,
-            outcome: outcome.to_owned(),
-            reason: reason.map(|reason| reason.as_str().to_owned()),
-            findings: Vec::new(),
-            findings_cut: false,
-        });
     }
 
     fn count(&mut self, route: &str, change: impl Fn(&mut StubCounts)) {
@@ -300,41 +323,4 @@ impl Judge {
 
 fn add(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
     *counts.entry(name.to_owned()).or_default() += more;
-}
-
-/// Calls of which nobody knows what came of them, such as after a panic while they were compared: each call is of a pair, alone, or of
-/// those that a limit has hit.
-fn lost(document: &StubDocument) -> u64 {
-    let StubCounts {
-        legacy,
-        candidate,
-        equal,
-        differing,
-        missing,
-        extra,
-    } = document.counts;
-    let limit = |name: &str| document.limits.get(name).copied().unwrap_or(0);
-    let not_compared: u64 = document.not_compared.values().sum();
-    let pairs = equal + differing + not_compared + limit("crowded");
-    let settled = 2 * pairs + missing + extra + limit("waiting") + limit("unsettled");
-    (legacy + candidate).saturating_sub(settled)
-}
-
-/// A difference that was seen is proven. That a call is missing is only proven if none was lost.
-fn outcome(document: &StubDocument) -> StubOutcome {
-    let counts = &document.counts;
-    let is_complete = document.limits.is_empty();
-    let has_alone = counts.missing + counts.extra > 0;
-    match () {
-        () if counts.differing + document.other_order > 0 => StubOutcome::Fail,
-        () if has_alone && is_complete => StubOutcome::Fail,
-        () if !is_complete
-            || has_alone
-            || !document.not_compared.is_empty()
-            || counts.equal == 0 =>
-        {
-            StubOutcome::Undecided
-        }
-        () => StubOutcome::Pass,
-    }
 }

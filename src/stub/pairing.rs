@@ -1,9 +1,10 @@
 //! Which call of the one side is the partner of which call of the other.
 //!
 //! A call that comes is compared with those that wait on the other side for a partner of the same method, path and query, and of the
-//! same request as far as the correlation header tells. The first that is equal is the partner. What finds none waits. When its time is
-//! over, its partner is the one of the same request although it differs, else an equal one of another request (each side may make such
-//! ids itself), else the first; with nobody there, the call is missing or extra. Once the two sides were seen to pass several ids on, calls with
+//! same request as far as the correlation header tells, the nearest first. The first that is equal is the partner. What finds none
+//! waits. When its time is over, its partner is the one of the same request although it differs, else an equal one of another request
+//! (each side may make such ids itself), else the nearest; with nobody there, the call is extra, or missing if its request is known to have
+//! reached the candidate. Once the two sides were seen to pass several ids on, calls with
 //! different ids are of different requests, and are no partners unless they are equal. So several equal calls are paired in order, and no
 //! difference depends on who comes first.
 
@@ -12,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use super::call::{Call, Side};
 use super::judge::Judge;
+use super::likeness::Likeness;
 use super::order::Order;
-use super::waiting::{Kin, LOOKED_AT, Played, Queues, Waiting, kin, nearest};
-use parity_schemas::route::Route;
+use super::partner::{equal_of, partner_of};
+use super::reached::{Reached, Shadowed};
+use super::waiting::{Fit, Kin, LOOKED_AT, Played, Queues, Waiting, kin, nearest};
 
 /// Calls that wait in all, so that also empty ones are bounded: ten seconds of a thousand a second that have no partner.
 const MOST_WAITING: usize = 10_000;
@@ -31,13 +34,21 @@ pub(crate) struct Book {
     next: u64,
     /// Ids that both sides have sent, until there are [`PROVE_SHARED`].
     shared_ids: Vec<Box<str>>,
+    reached: Reached,
+    shadowed: Option<Shadowed>,
     /// Only calls whose partners wait already still count.
     is_closing: bool,
 }
 
 impl Book {
-    /// A call waits for so long; the order within a request counts if `in_order`.
-    pub(crate) fn new(judge: Judge, wait: Duration, in_order: bool) -> Self {
+    /// A call waits for so long; the order within a request counts if `in_order`; `shadowed` says which requests reach the candidate, if
+    /// somebody knows.
+    pub(crate) fn new(
+        judge: Judge,
+        wait: Duration,
+        in_order: bool,
+        shadowed: Option<Shadowed>,
+    ) -> Self {
         Self {
             judge,
             queues: HashMap::new(),
@@ -46,6 +57,8 @@ impl Book {
             wait,
             next: 0,
             shared_ids: Vec::new(),
+            reached: Reached::default(),
+            shadowed,
             is_closing: false,
         }
     }
@@ -59,6 +72,11 @@ impl Book {
         now: Instant,
     ) -> Option<u64> {
         let route = self.judge.route(&call.request);
+        if side == Side::Candidate
+            && let Some(id) = &call.correlation
+        {
+            self.reached.note(id);
+        }
         let queues = self.queues.entry(call.key.clone()).or_default();
         let (own, other) = match side {
             Side::Legacy => (queues.legacy.len(), &mut queues.candidate),
@@ -72,12 +90,14 @@ impl Book {
         self.judge.seen(side, &route);
         let number = self.next;
         self.next += 1;
-        let near = nearest(other, &call, |kin| kin != Kin::Other);
+        let likeness = Likeness::of(&call);
+        let near = nearest(other, (&call, &likeness), |kin| kin != Kin::Other);
         let place = equal_of(&mut self.judge, &route, side, &call, other, &near);
         let is_crowded = other.len() > LOOKED_AT;
         let waiting = Waiting {
             number,
             call,
+            likeness,
             played,
             since: now,
             is_crowded,
@@ -85,7 +105,7 @@ impl Book {
         let key = waiting.call.key.clone();
         if let Some(partner) = place.and_then(|place| other.remove(place)) {
             self.waiting -= 1;
-            self.pair(side, waiting, partner, true);
+            self.pair(side, waiting, partner, Fit::Equal);
         } else if self.waiting < MOST_WAITING {
             self.waiting += 1;
             queues.of(side).push_back(waiting);
@@ -117,22 +137,24 @@ impl Book {
             return false;
         };
         let partner = queues.candidate.get(place).and_then(|waiting| {
-            let near = nearest(&queues.legacy, &waiting.call, |_| true);
+            let near = nearest(&queues.legacy, (&waiting.call, &waiting.likeness), |_| true);
             partner_of(
                 &mut self.judge,
                 Side::Candidate,
-                &waiting.call,
-                &queues.legacy,
+                waiting,
+                (&queues.legacy, &queues.candidate),
                 &near,
                 self.shared_ids.len() >= PROVE_SHARED,
             )
         });
-        let Some(partner) = partner.and_then(|partner| queues.legacy.remove(partner)) else {
+        let partner = partner.and_then(|(place, fit)| Some((queues.legacy.remove(place)?, fit)));
+        let Some((partner, fit)) = partner else {
             return false;
         };
+        let fit = queues.certain(fit);
         if let Some(candidate) = queues.candidate.remove(place) {
             self.waiting -= 2;
-            self.pair(Side::Candidate, candidate, partner, false);
+            self.pair(Side::Candidate, candidate, partner, fit);
         }
         self.forget_empty(key);
         true
@@ -184,11 +206,11 @@ impl Book {
             while let Some((side, waiting)) = self.next_over(&key, &is_over) {
                 self.waiting -= 1;
                 match self.partner(&key, side, &waiting, &is_over, now) {
-                    Some(partner) => {
+                    Some((partner, fit)) => {
                         self.waiting -= 1;
-                        self.pair(side, waiting, partner, false);
+                        self.pair(side, waiting, partner, fit);
                     }
-                    None => self.judge.alone(side, &waiting.call.request),
+                    None => self.alone(side, &waiting),
                 }
             }
             self.forget_empty(&key);
@@ -225,28 +247,50 @@ impl Book {
         waiting: &Waiting,
         is_over: impl Fn(Instant) -> bool,
         now: Instant,
-    ) -> Option<Waiting> {
+    ) -> Option<(Waiting, Fit)> {
         let half = self.wait / 2;
-        let other = self.queues.get_mut(key)?.of(side.other());
-        let mut near = nearest(other, &waiting.call, |_| true);
-        near.retain(|(place, kin)| {
-            other.get(*place).is_some_and(|partner| {
+        let queues = self.queues.get_mut(key)?;
+        let (own, other) = match side {
+            Side::Legacy => (&queues.legacy, &queues.candidate),
+            Side::Candidate => (&queues.candidate, &queues.legacy),
+        };
+        let mut near = nearest(other, (&waiting.call, &waiting.likeness), |_| true);
+        near.retain(|near| {
+            other.get(near.place).is_some_and(|partner| {
                 let waited = now.saturating_duration_since(partner.since);
-                *kin == Kin::Same || waited >= half || is_over(partner.since)
+                near.kin == Kin::Same || waited >= half || is_over(partner.since)
             })
         });
-        let place = partner_of(
+        let (place, fit) = partner_of(
             &mut self.judge,
             side,
-            &waiting.call,
-            other,
+            waiting,
+            (other, own),
             &near,
             self.shared_ids.len() >= PROVE_SHARED,
         )?;
-        other.remove(place)
+        let partner = queues.of(side.other()).remove(place)?;
+        let fit = match kin(&waiting.call, &partner.call) {
+            Kin::Same => fit,
+            _ => queues.certain(fit),
+        };
+        Some((partner, fit))
     }
 
-    fn pair(&mut self, side: Side, one: Waiting, other: Waiting, is_equal: bool) {
+    /// Counts a call without a partner. One of the legacy is only missing if its request has reached the candidate.
+    fn alone(&mut self, side: Side, waiting: &Waiting) {
+        let has_come = || {
+            let id = waiting.call.correlation.as_deref();
+            // One id that is always the same does not tell requests apart.
+            self.shared_ids.len() >= PROVE_SHARED && id.is_some_and(|id| self.reached.has(id))
+        };
+        let is_known =
+            side == Side::Candidate || self.shadowed == Some(Shadowed::All) || has_come();
+        self.judge
+            .alone(side, &waiting.call, waiting.since, is_known);
+    }
+
+    fn pair(&mut self, side: Side, one: Waiting, other: Waiting, fit: Fit) {
         let is_of_one = kin(&one.call, &other.call) == Kin::Same;
         // Of one request all were looked at, unless it makes that many calls itself.
         let is_crowded = !is_of_one && (one.is_crowded || other.is_crowded);
@@ -278,15 +322,17 @@ impl Book {
             );
             self.judge.lost_order(order.take_lost());
             if turned {
-                self.judge.other_order(&legacy.call.request);
+                self.judge.other_order(&legacy.call, legacy.since);
             }
         }
-        if is_equal {
-            self.judge.equal(&legacy.call.request);
-        } else if is_crowded {
-            self.judge.crowded(&legacy.call.request);
-        } else {
-            self.judge.pair(legacy.call, candidate.call);
+        match fit {
+            Fit::Equal => self.judge.equal(&legacy.call.request),
+            Fit::Guess if is_crowded => self.judge.crowded(&legacy.call, legacy.since),
+            fit => {
+                let is_guess = fit == Fit::Guess;
+                self.judge
+                    .pair(legacy.call, candidate.call, legacy.since, is_guess);
+            }
         }
     }
 
@@ -294,51 +340,5 @@ impl Book {
         if self.queues.get(key).is_some_and(Queues::is_empty) {
             self.queues.remove(key);
         }
-    }
-}
-
-/// The first of these that is equal.
-fn equal_of(
-    judge: &mut Judge,
-    route: &Route,
-    side: Side,
-    call: &Call,
-    queue: &VecDeque<Waiting>,
-    near: &[(usize, Kin)],
-) -> Option<usize> {
-    let mut places = near.iter().map(|(place, _)| *place);
-    places.find(|place| {
-        queue.get(*place).is_some_and(|waiting| {
-            let (legacy, candidate) = in_order(side, call, &waiting.call);
-            judge.is_equal(route, legacy, candidate)
-        })
-    })
-}
-
-/// The partner of a call that has had no equal one in time.
-fn partner_of(
-    judge: &mut Judge,
-    side: Side,
-    call: &Call,
-    queue: &VecDeque<Waiting>,
-    near: &[(usize, Kin)],
-    ids_are_shared: bool,
-) -> Option<usize> {
-    let first = near.first()?;
-    if first.1 == Kin::Same {
-        return Some(first.0);
-    }
-    let route = judge.route(&call.request);
-    equal_of(judge, &route, side, call, queue, near).or_else(|| {
-        let mut near = near.iter();
-        near.find(|(_, kin)| *kin != Kin::Other || !ids_are_shared)
-            .map(|(place, _)| *place)
-    })
-}
-
-fn in_order<'c>(side: Side, one: &'c Call, other: &'c Call) -> (&'c Call, &'c Call) {
-    match side {
-        Side::Legacy => (one, other),
-        Side::Candidate => (other, one),
     }
 }

@@ -227,11 +227,11 @@ impl Desk {
             Answers::Canned(canned) => {
                 let found = canned.to(&head.method, head.uri.path());
                 let mut book = self.book();
-                book.judge.answered(if found.is_some() {
-                    "canned"
+                if found.is_some() {
+                    book.judge.answered("canned");
                 } else {
-                    "no_answer"
-                });
+                    book.judge.unanswered(&call.request);
+                }
                 book.enter(side, call, Played::Apart, Instant::now());
                 drop(book);
                 found.map_or_else(

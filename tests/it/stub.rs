@@ -3,6 +3,7 @@
 mod hostile;
 mod paired;
 mod played;
+mod proven;
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -59,6 +60,9 @@ impl<'a> Stub<'a> {
         // Long enough for any machine between two calls, and what waits in the end waits so long.
         if !more.contains(&"--wait") {
             arguments.extend(["--wait", "4s"]);
+        }
+        if !more.contains(&"--min-calls") {
+            arguments.extend(["--min-calls", "1"]);
         }
         arguments.extend(more);
         let file = |name| File::create(place.path().join(name)).expect("a file");
@@ -140,7 +144,8 @@ impl<'a> Stub<'a> {
         let limit = |name: &str| document.limits.get(name).copied().unwrap_or(0);
         let all = document.counts;
         let pairs = all.equal + all.differing + not_compared + limit("crowded");
-        let settled = 2 * pairs + all.missing + all.extra + limit("waiting") + limit("unsettled");
+        let alone = all.missing + all.extra + all.not_reached;
+        let settled = 2 * pairs + alone + limit("waiting") + limit("unsettled");
         assert_eq!(all.legacy + all.candidate, settled, "{}", ended.stdout);
         assert_eq!(limit("internal"), 0, "{}", ended.stdout);
         let code = match document.outcome {

@@ -40,7 +40,7 @@ fn another_body_is_found_among_equal_calls_whoever_comes_first() {
 #[test]
 fn calls_of_one_side_alone_are_missing_or_extra() {
     let place = Place::new();
-    let stub = Stub::canned(&place, &[]);
+    let stub = Stub::canned(&place, &["--shadowed", "all"]);
     stub.both(&[], ["{}", "{}"]);
     client::get(stub.legacy, "/users/1");
     client::get(stub.candidate, "/users/2");
@@ -180,20 +180,75 @@ fn keep_alive_chunks_and_gzip_are_no_difference() {
 }
 
 #[test]
-fn more_calls_at_once_than_are_looked_at_are_no_proof_without_a_header() {
+fn equal_calls_are_found_among_any_number_without_a_header() {
     let place = Place::new();
     let stub = Stub::canned(&place, &[]);
     for total in 0..40 {
-        Stub::totals(stub.legacy, &[], &total.to_string());
+        Stub::totals(stub.legacy, &[], &format!("{{\"total\":{total},\"of\":1}}"));
     }
-    // The last ones first, so that their partners stand far behind.
+    // The last ones first, so that their partners stand far behind, and in another spelling.
     for total in (0..40).rev() {
-        Stub::totals(stub.candidate, &[], &total.to_string());
+        Stub::totals(
+            stub.candidate,
+            &[],
+            &format!("{{\"of\": 1.0, \"total\": {total}}}"),
+        );
     }
     let (ended, document) = stub.stop();
-    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
-    assert!(document.limits["crowded"] > 0, "{}", ended.stdout);
-    assert_eq!(document.counts.differing, 0, "{}", ended.stdout);
+    assert_eq!(counts(&document), [40, 40, 40, 0, 0, 0], "{}", ended.stdout);
+    assert_eq!(document.outcome, StubOutcome::Pass, "{}", ended.stdout);
+}
+
+#[test]
+fn the_nearest_are_partners_without_a_header() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &[]);
+    let body = |order: u64, amount: u64| format!("{{\"order\":{order},\"amount\":{amount}}}");
+    for order in 1..=60 {
+        Stub::totals(stub.legacy, &[], &body(order, 1_000 * order));
+    }
+    for order in (1..=60).rev() {
+        Stub::totals(stub.candidate, &[], &body(order, 1_000 * order + 1));
+    }
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [60, 60, 0, 60, 0, 0], "{}", ended.stdout);
+    assert_eq!(document.outcome, StubOutcome::Fail);
+    let groups: Vec<(&str, u64, u64)> = document
+        .groups
+        .iter()
+        .map(|group| (&*group.pattern, group.count, group.guessed))
+        .collect();
+    assert_eq!(groups, [("/amount", 60, 0)], "{}", ended.stdout);
+}
+
+#[test]
+fn a_guess_is_told_as_one_and_proves_nothing_among_many() {
+    for (calls, differing, crowded) in [(3, 3, 0), (20, 0, 20)] {
+        let place = Place::new();
+        let stub = Stub::canned(&place, &["--report", "text=found.txt"]);
+        for total in 0..calls {
+            Stub::totals(stub.legacy, &[], &total.to_string());
+        }
+        for total in 0..calls {
+            Stub::totals(stub.candidate, &[], &(100 + total).to_string());
+        }
+        let (ended, document) = stub.stop();
+        assert_eq!(document.counts.differing, differing, "{}", ended.stdout);
+        let limit = document.limits.get("crowded").copied().unwrap_or(0);
+        assert_eq!(limit, crowded, "{}", ended.stdout);
+        let text = std::fs::read_to_string(place.path().join("found.txt")).expect("written");
+        if crowded == 0 {
+            assert_eq!(document.groups[0].guessed, differing, "{}", ended.stdout);
+            assert!(text.contains("its partner is a guess"), "{text}");
+        } else {
+            assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
+            assert_eq!(document.calls[0].reason.as_deref(), Some("crowded"));
+            assert!(
+                text.contains("20 pairs unclear") && text.contains("pass x-request-id"),
+                "{text}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -245,7 +300,7 @@ fn calls_of_different_requests_are_not_called_a_difference_where_ids_are_passed_
     Stub::totals(stub.legacy, &[("x-request-id", "a")], "{\"total\":1}");
     Stub::totals(stub.candidate, &[("x-request-id", "b")], "{\"total\":2}");
     let (ended, document) = stub.stop();
-    assert_eq!(counts(&document), [4, 4, 3, 0, 1, 1], "{}", ended.stdout);
+    assert_eq!(counts(&document), [4, 4, 3, 0, 0, 1], "{}", ended.stdout);
     assert_eq!(document.outcome, StubOutcome::Fail, "{}", ended.stdout);
 }
 

@@ -116,7 +116,8 @@ fn a_service_that_fails_is_told_to_both_and_no_difference() {
         assert_eq!(answer.status, 502, "{}", answer.text());
     }
     let (ended, document) = stub.stop();
-    assert_eq!(document.outcome, StubOutcome::Pass, "{}", ended.stdout);
+    // Nothing is known of what the services do after an answer.
+    assert_eq!(document.outcome, StubOutcome::Undecided, "{}", ended.stdout);
     assert_eq!(
         (
             document.answered["upstream_failed"],
@@ -173,5 +174,5 @@ fn a_candidate_gets_no_answer_to_a_call_of_another_request() {
     assert_eq!(send(stub.legacy, "a", b"{\"n\":1}").status, 201);
     assert_eq!(send(stub.candidate, "b", b"{\"n\":2}").status, 504);
     let (ended, document) = stub.stop();
-    assert_eq!(counts(&document), [4, 4, 3, 0, 1, 1], "{}", ended.stdout);
+    assert_eq!(counts(&document), [4, 4, 3, 0, 0, 1], "{}", ended.stdout);
 }
