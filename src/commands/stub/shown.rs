@@ -26,19 +26,7 @@ pub(super) fn text(found: &StubDocument) -> String {
     };
     line(headline(found));
     let counts = &found.counts;
-    let crowded = found.limits.get("crowded").copied().unwrap_or(0);
-    let unclear = [
-        (
-            counts.not_reached,
-            "without a partner and perhaps never sent to the candidate",
-        ),
-        (crowded, "pairs unclear"),
-    ];
-    let unclear: String = unclear
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| format!(", {count} {words}"))
-        .collect();
+    let unclear = unclear(found);
     line(format!(
         "legacy {}, candidate {}: {} equal, {} differing, {} missing, {} extra, {} in another order{unclear}",
         plural(counts.legacy, "call", "calls"),
@@ -89,6 +77,38 @@ pub(super) fn text(found: &StubDocument) -> String {
             group.kind.meaning()
         ));
     }
+    tell_calls(found, &mut line);
+    for (words, parts) in [
+        ("not compared", &found.not_compared),
+        ("answered", &found.answered),
+    ] {
+        if !parts.is_empty() {
+            line(format!("{words}: {}", counted(parts)));
+        }
+    }
+    out
+}
+
+/// What is counted and proves nothing.
+fn unclear(found: &StubDocument) -> String {
+    let crowded = found.limits.get("crowded").copied().unwrap_or(0);
+    let mut out = String::new();
+    for (count, words) in [
+        (
+            found.counts.not_reached,
+            "without a partner and perhaps never sent to the candidate",
+        ),
+        (crowded, "pairs unclear"),
+    ] {
+        if count > 0 {
+            out = format!("{out}, {count} {words}");
+        }
+    }
+    out
+}
+
+/// The calls that are not equal, those that are told alike together.
+fn tell_calls(found: &StubDocument, line: &mut impl FnMut(String)) {
     let mut folded = folded(&found.calls);
     // What is proven first.
     folded.sort_by_key(|(calls, _)| {
@@ -127,15 +147,6 @@ pub(super) fn text(found: &StubDocument) -> String {
             found.not_equal
         ));
     }
-    for (words, parts) in [
-        ("not compared", &found.not_compared),
-        ("answered", &found.answered),
-    ] {
-        if !parts.is_empty() {
-            line(format!("{words}: {}", counted(parts)));
-        }
-    }
-    out
 }
 
 fn headline(found: &StubDocument) -> String {
