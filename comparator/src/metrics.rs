@@ -4,9 +4,11 @@
 //! of buckets as its bounds, and the chance of a sample besides, so that a [threshold](threshold) is held, broken, or cannot be told.
 //! What a service does not export is not measured, and never 0.
 
+mod advice;
 mod counted;
 mod exposition;
 mod followed;
+mod kept;
 mod labels;
 mod measured;
 mod names;
@@ -25,6 +27,7 @@ use parity_schemas::metrics::{
     MetricsOutcome, MetricsSide,
 };
 
+pub use advice::Advice;
 pub use exposition::PageError;
 pub use names::{Names, Source, SourceError};
 pub use pages::Scrapes;
@@ -48,7 +51,7 @@ pub fn compared(
         .filter(on_pages)
         .map(|measure| beside(*measure, &services))
         .collect();
-    let mut outcomes = judge(thresholds, &measures, judged);
+    let mut outcomes = judge(thresholds, &measures, judged, Advice::Pages);
     let [legacy, candidate] = services;
     for (threshold, judged) in thresholds.iter().zip(&mut outcomes) {
         let rests_on = [
@@ -132,10 +135,11 @@ pub fn judge(
     thresholds: &[Threshold],
     measures: &[Measured],
     judged: Judged,
+    advice: Advice,
 ) -> Vec<JudgedThreshold> {
     let thresholds = thresholds.iter();
     thresholds
-        .map(|threshold| threshold.judge(measures, judged))
+        .map(|threshold| threshold.judge(measures, judged, advice))
         .collect()
 }
 
