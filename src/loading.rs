@@ -6,6 +6,7 @@
 pub(crate) mod answers;
 pub(crate) mod ending;
 pub(crate) mod one_run;
+pub(crate) mod pages;
 pub(crate) mod processes;
 pub(crate) mod requests;
 

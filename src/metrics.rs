@@ -71,7 +71,7 @@ impl Looking {
             let side = Side {
                 fetching,
                 page,
-                keeps_requests: true,
+                keeps_pages: true,
                 time,
                 counts: Arc::clone(counts),
                 stop: stop.clone(),
@@ -123,7 +123,7 @@ impl Looking {
 }
 
 /// One service while it is looked at: for whoever loads it and so measures its requests by itself. Its own memory is judged, too, so
-/// that of large pages only what is told of them is kept.
+/// that of pages only what is told of them is kept, however large and many they are.
 pub(crate) struct LookingAtOne {
     thread: JoinHandle<Result<Scrapes>>,
     stop: watch::Sender<bool>,
@@ -136,7 +136,7 @@ impl LookingAtOne {
         let side = Side {
             fetching: Fetching::new(ca_file)?,
             page,
-            keeps_requests: false,
+            keeps_pages: false,
             time,
             counts: Arc::default(),
             stop: stop.clone(),
@@ -181,8 +181,8 @@ impl Time {
 struct Side {
     fetching: Fetching,
     page: PageSettings,
-    /// Whether each page is kept with what it says of requests.
-    keeps_requests: bool,
+    /// Whether pages are kept, and not only what was seen on them.
+    keeps_pages: bool,
     time: Time,
     counts: Arc<Counts>,
     stop: watch::Sender<bool>,
@@ -198,8 +198,8 @@ impl Side {
         let asked_at = since_epoch.map_or(0.0, |time| time.as_secs_f64());
         let names = std::mem::take(&mut self.page.names);
         let mut scrapes = Scrapes::new(target(&self.page.url), names, asked_at);
-        if !self.keeps_requests {
-            scrapes = scrapes.without_requests();
+        if !self.keeps_pages {
+            scrapes = scrapes.without_pages();
         }
         self.page.headers.insert(ACCEPT, FORMATS);
         runtime.block_on(async {

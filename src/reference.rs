@@ -269,10 +269,19 @@ fn variables(out: &mut String) -> fmt::Result {
 fn exit_codes(out: &mut String) -> fmt::Result {
     writeln!(out, "## Exit codes\n\n| exit | meaning |\n|---|---|")?;
     for (code, about) in [
-        (0, "done; `gate`: pass; `diff`: match"),
-        (error::NO, "`gate`: fail; `diff`: mismatch"),
+        (
+            0,
+            "done; `gate`, `metrics`, `stress`, `soak`: pass, or nothing was demanded; `diff`: match",
+        ),
+        (
+            error::NO,
+            "`gate`, `metrics`, `stress`, `soak`: fail; `diff`: mismatch",
+        ),
         (error::ERROR, "usage, configuration or internal error"),
-        (error::UNDECIDED, "`gate`: undecided; `diff`: not compared"),
+        (
+            error::UNDECIDED,
+            "`gate`, `metrics`, `stress`, `soak`: undecided; `diff`: not compared",
+        ),
     ] {
         writeln!(out, "| {code} | {about} |")?;
     }

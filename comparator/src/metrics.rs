@@ -4,11 +4,13 @@
 //! of buckets as its bounds, and the chance of a sample besides, so that a [threshold](threshold) is held, broken, or cannot be told.
 //! What a service does not export is not measured, and never 0.
 
+mod advice;
 mod counted;
 mod edges;
 mod exposition;
 mod followed;
 mod format;
+mod kept;
 mod labels;
 mod measured;
 mod names;
@@ -27,6 +29,7 @@ use parity_schemas::metrics::{
     MetricsOutcome, MetricsSide,
 };
 
+pub use advice::Advice;
 pub use exposition::PageError;
 pub use format::Format;
 pub use names::{Names, Source, SourceError};
@@ -51,7 +54,7 @@ pub fn compared(
         .filter(on_pages)
         .map(|measure| beside(*measure, &services))
         .collect();
-    let mut outcomes = judge(thresholds, &measures, judged);
+    let mut outcomes = judge(thresholds, &measures, judged, Advice::Pages);
     let [legacy, candidate] = services;
     for (threshold, judged) in thresholds.iter().zip(&mut outcomes) {
         let rests_on = [
@@ -135,10 +138,11 @@ pub fn judge(
     thresholds: &[Threshold],
     measures: &[Measured],
     judged: Judged,
+    advice: Advice,
 ) -> Vec<JudgedThreshold> {
     let thresholds = thresholds.iter();
     thresholds
-        .map(|threshold| threshold.judge(measures, judged))
+        .map(|threshold| threshold.judge(measures, judged, advice))
         .collect()
 }
 

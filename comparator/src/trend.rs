@@ -104,8 +104,8 @@ pub fn trend(samples: &[(f64, f64)], demand: Demand) -> Trend {
     }
     if grew(rest.high) > demand.allowed {
         return Trend::Unclear(format!(
-            "it moves so much that its growth may be anything up to {:.3e} a second",
-            rest.high
+            "it moves so much that its growth may be anything up to {} a second; a longer run tells",
+            rate(rest.high, demand.unit)
         ));
     }
     let gained = gained(&smooth);
@@ -256,6 +256,14 @@ fn without_jumps(blocks: &[(f64, f64)], allowed: f64) -> (Vec<(f64, f64)>, f64, 
         smooth.push((*time, value - sum));
     }
     (smooth, sum, is_late)
+}
+
+/// How much a second, as people read it: a number of files that leak is far below one.
+fn rate(value: f64, unit: Unit) -> String {
+    if unit == Unit::Number && value < 1.0 {
+        return format!("{value:.1e}");
+    }
+    shown(value, unit)
 }
 
 #[cfg(test)]

@@ -24,6 +24,16 @@ vocabulary! {
     }
 }
 
+impl Grows {
+    /// The verb behind its meaning.
+    pub fn grows(self) -> &'static str {
+        match self {
+            Self::Rss | Self::Anon => "grows",
+            Self::Descriptors | Self::Threads => "grow",
+        }
+    }
+}
+
 vocabulary! {
     /// What is said of a series.
     SoakVerdict as "verdict of a series" {

@@ -32,6 +32,10 @@ pub struct StressDocument {
     pub schema: String,
     /// What the exit code says.
     pub outcome: MetricsOutcome,
+    /// Whether it says anything of what the services hold and cost: without thresholds a pass says only that the candidate holds a rate and
+    /// that the answers are alike, and the text says `NOT JUDGED`.
+    #[serde(default)]
+    pub judged: bool,
     /// Why, one sentence each.
     pub reasons: Vec<String>,
     /// Whether it was ended before its time: what was measured until then is here, and it is no pass.
@@ -136,6 +140,10 @@ pub struct LoadRun {
     pub failures: BTreeMap<String, u64>,
     /// Requests that were due and that the generator did not get to.
     pub unsent: u64,
+    /// Requests that the service got in the measured part besides, to compare its answers. They are in no count and no latency here, but the
+    /// service worked for them, too: CPU for each request is by all.
+    #[serde(default)]
+    pub besides: u64,
     /// Latencies in seconds, from when a request was due, by name: `p50`, `p90`, `p95`, `p99`, `p999`, `max`.
     pub latency: BTreeMap<String, f64>,
     /// The p99 of how late the generator was itself, in seconds.
@@ -328,6 +336,7 @@ mod tests {
             throttled: 0,
             failures: BTreeMap::new(),
             unsent: 0,
+            besides: 0,
             latency: BTreeMap::new(),
             lateness: 0.0,
             most_open: 0,

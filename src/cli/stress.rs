@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use clap::Args;
 use parity_mirror::replay::{Format, LogFormat};
 
@@ -36,11 +37,7 @@ pub(crate) struct StressArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SentArgs {
     /// Requests in a format that `parity replay` reads; `-` is standard input. They are sent in turn, whatever their times.
-    #[arg(
-        value_name = "REQUESTS",
-        required_unless_present = "request",
-        conflicts_with = "request"
-    )]
+    #[arg(value_name = "REQUESTS", conflicts_with = "request")]
     pub(crate) requests: Option<PathBuf>,
     /// Format of the file, if it cannot be found out: ndjson, har, goreplay, access-log, curl.
     #[arg(long, requires = "requests")]
@@ -68,4 +65,16 @@ pub(crate) struct SentArgs {
     /// Also send what is not GET, HEAD or OPTIONS, such as POST and DELETE: what it does is done with every request, by both services.
     #[arg(long)]
     pub(crate) allow_unsafe: bool,
+}
+
+impl SentArgs {
+    /// That nothing says what is sent, before anything else is looked at.
+    pub(crate) fn refuse_nothing(&self) -> Result<()> {
+        if self.requests.is_none() && self.request.is_none() {
+            bail!(
+                "nothing says what is sent; name a file of requests, such as traffic.ndjson, or give a template: --request 'GET /items/{{id}}' --ids 16000"
+            );
+        }
+        Ok(())
+    }
 }

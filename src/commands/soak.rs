@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
+use parity_comparator::metrics::shown;
 use parity_dashboards::{pages, terminal};
 use parity_mirror::load::{Demands, Step};
-use parity_schemas::metrics::MetricsOutcome;
+use parity_schemas::metrics::{MetricsOutcome, Unit};
 
 use self::document::{Found, Under, document};
 use super::stress::{loaded, verdict_of};
@@ -17,11 +18,13 @@ use crate::cli::{OutputFormat, SoakArgs};
 use crate::commands::written::HtmlFile;
 use crate::config::{Layers, ProcessSettings};
 use crate::error;
-use crate::loading::one_run::NAMES;
+use crate::loading::one_run::{Loaded, NAMES};
+use crate::loading::pages::{Needed, refuse_useless};
 use crate::loading::{Comparing, Requests, Sides};
 
 /// Runs it.
 pub(crate) fn run(args: &SoakArgs) -> Result<ExitCode> {
+    args.sent.refuse_nothing()?;
     let flags = args.flags.settings();
     let settings = Layers::load_here(args.file.config.as_deref(), &flags).soak()?;
     let load = &settings.load;
@@ -43,12 +46,14 @@ pub(crate) fn run(args: &SoakArgs) -> Result<ExitCode> {
     let allow_unsafe = args.sent.allow_unsafe;
     let found = loaded(|ending| {
         sides.refuse_the_dead(ending)?;
+        refuse_useless(load, Needed::Memory, ending)?;
         let comparing = Comparing::start(load, &requests.all, allow_unsafe)?;
         if let Some(comparing) = &comparing {
-            comparing.is_loading(true);
+            comparing.begins(step);
         }
         let begun = Instant::now();
-        ending.tell(format!("{}/s to both for {:?}", step.rate, settings.time));
+        let time = shown(settings.time.as_secs_f64(), Unit::Seconds);
+        ending.tell(format!("{}/s to both for {time}", step.rate));
         let sides = &sides;
         let both = std::thread::scope(|scope| {
             let threads = [0, 1]
@@ -58,8 +63,10 @@ pub(crate) fn run(args: &SoakArgs) -> Result<ExitCode> {
                 ended.unwrap_or_else(|_| Err(anyhow!("the load panicked; please report this")))
             })
         });
+        // Each of these was one to each service.
+        let besides = comparing.as_ref().map_or(0, Comparing::ends);
         let answers = comparing.map(Comparing::finish).transpose()?;
-        let [legacy, candidate] = both;
+        let [legacy, candidate] = both.map(|side| side.map(|loaded| Loaded { besides, ..loaded }));
         Ok(Found {
             sides: [legacy?, candidate?],
             answers,

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
+use parity_comparator::metrics::shown;
+use parity_dashboards::terminal::plural;
 use parity_dashboards::{pages, terminal};
-use parity_mirror::load::{Demands, Run, Step, Verdict};
-use parity_schemas::metrics::MetricsOutcome;
+use parity_mirror::load::{Demands, LEAST_REQUESTS, Run, Step, Verdict};
+use parity_schemas::metrics::{MetricsOutcome, Unit};
 use parity_schemas::stress::{LoadRun, StressStep, StressVerdict};
 use parity_schemas::visible::visible;
 
@@ -23,17 +25,21 @@ use crate::cli::{OutputFormat, StressArgs};
 use crate::commands::written::HtmlFile;
 use crate::config::{Layers, StressSettings};
 use crate::error;
-use crate::loading::one_run::{Judged, NAMES};
+use crate::loading::one_run::{Judged, Loaded, NAMES};
+use crate::loading::pages::{Needed, refuse_useless};
 use crate::loading::{Comparing, Ending, Requests, Sides};
 use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Between two looks of a terminal, and for the end of the load.
 const LOOK: Duration = Duration::from_millis(100);
+/// Between two lines of a log in one stretch of load.
+const BETWEEN_LINES: Duration = Duration::from_secs(60);
 /// How often CPU and memory are read.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs it.
 pub(crate) fn run(args: &StressArgs) -> Result<ExitCode> {
+    args.sent.refuse_nothing()?;
     let flags = args.flags.settings();
     let settings = Layers::load_here(args.file.config.as_deref(), &flags).stress()?;
     let html = args.html.as_deref().map(HtmlFile::ready).transpose()?;
@@ -43,6 +49,8 @@ pub(crate) fn run(args: &StressArgs) -> Result<ExitCode> {
     let allow_unsafe = args.sent.allow_unsafe;
     let (threads, places) = (settings.load.threads.get(), sides.places);
     let (found, settings) = loaded(move |ending| {
+        sides.refuse_the_dead(ending)?;
+        refuse_useless(&settings.load, Needed::Anything, ending)?;
         let comparing = Comparing::start(&settings.load, &requests.all, allow_unsafe)?;
         let mut stressing = Stressing {
             settings,
@@ -86,16 +94,26 @@ pub(crate) fn run(args: &StressArgs) -> Result<ExitCode> {
 /// Runs a load on a thread of its own, ends it by a signal, and tells a terminal how far it is.
 pub(crate) fn loaded<T: Send>(load: impl FnOnce(&Ending) -> Result<T> + Send) -> Result<T> {
     let mut signals = Signals::listen(Hangup::Ends)?;
-    let ending = Ending::default();
     let bar =
         ProgressBar::new_spinner().with_style(ProgressStyle::with_template("{spinner} {msg}")?);
+    // `--quiet` leaves out what is no error.
+    let prints = bar.is_hidden() && tracing::enabled!(tracing::Level::INFO);
+    let ending = Ending::printing(prints);
     let result = std::thread::scope(|scope| {
         let load = std::thread::Builder::new()
             .name("load".to_owned())
             .spawn_scoped(scope, || load(&ending))?;
         let ended = async {
+            let begun = Instant::now();
+            let mut told = Duration::ZERO;
             while !load.is_finished() {
                 tokio::time::sleep(LOOK).await;
+                let elapsed = begun.elapsed();
+                if prints && elapsed >= told + BETWEEN_LINES {
+                    told = elapsed;
+                    let time = shown(elapsed.as_secs_f64(), Unit::Seconds);
+                    terminal::note(&format!("after {time}: {}", ending.told()));
+                }
                 if !bar.is_hidden() {
                     bar.set_message(ending.told());
                     bar.tick();
@@ -130,8 +148,15 @@ struct Stressing<'a> {
 impl Stressing<'_> {
     /// Loads both until all is known, or it is ended.
     fn run(&mut self) -> Result<Climb> {
-        self.sides.refuse_the_dead(self.ending)?;
-        let mut climb = Climb::new(self.settings.rates.clone(), self.settings.refine);
+        let StressSettings {
+            rates,
+            refine,
+            window,
+            ..
+        } = &self.settings;
+        let least = (LEAST_REQUESTS as f64 / window.as_secs_f64()).ceil() as u32;
+        let mut climb = Climb::new(rates.clone(), *refine, least);
+        self.ending.tell(self.estimate());
         while !self.ending.is_ended()
             && let Some((rate, loaded)) = climb.next()
         {
@@ -141,6 +166,22 @@ impl Stressing<'_> {
             steps.sort_by_key(|step| step.rate);
         }
         Ok(climb)
+    }
+
+    /// How long it may take.
+    fn estimate(&self) -> String {
+        let settings = &self.settings;
+        let of_run = settings.warm_up + settings.window + settings.pause;
+        let steps = settings.rates.len() + settings.refine;
+        let runs = steps * settings.repeats * NAMES.len();
+        let most = of_run.as_secs_f64() * runs as f64;
+        format!(
+            "{} from {}/s on, and {} between two of them: at most {}, less where a service breaks before the last rate",
+            plural(settings.rates.len() as u64, "rate", "rates"),
+            settings.rates.first().copied().unwrap_or_default(),
+            settings.refine,
+            shown(most, Unit::Seconds)
+        )
     }
 
     /// All runs at one rate, both services in turn; which one begins changes from run to run.
@@ -162,7 +203,7 @@ impl Stressing<'_> {
                     continue;
                 }
                 self.ending.tell(format!(
-                    "{rate}/s to the {}, {} of {repeats}",
+                    "{rate}/s to the {}, run {} of {repeats}",
                     NAMES[side],
                     repeat + 1
                 ));
@@ -200,13 +241,11 @@ impl Stressing<'_> {
 
     fn one(&mut self, side: usize, step: Step) -> Result<LoadRun> {
         if let Some(comparing) = &self.comparing {
-            comparing.is_loading(true);
+            comparing.begins(step);
         }
         let loaded = self.sides.load(side, step, INTERVAL, self.ending);
-        if let Some(comparing) = &self.comparing {
-            comparing.is_loading(false);
-        }
-        let loaded = loaded?;
+        let besides = self.comparing.as_ref().map_or(0, Comparing::ends);
+        let loaded = Loaded { besides, ..loaded? };
         if let Some(lost) = loaded.seen.as_ref().and_then(|seen| seen.lost.as_ref()) {
             self.note(side, &format!("its processes: {lost}"));
         }

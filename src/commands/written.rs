@@ -174,9 +174,7 @@ pub(crate) struct HtmlFile(Destination);
 impl HtmlFile {
     /// Whether it can be written, or what is wrong.
     pub(crate) fn ready(path: &Path) -> Result<Self, Problems> {
-        let given = [format!("{}={}", Kind::Html.as_str(), path.display())];
-        let mut found = destinations(&given)?;
-        found.pop().map(Self).ok_or_else(|| Problems(Vec::new()))
+        destination::html(path).map(Self)
     }
 
     /// Writes it.

@@ -55,6 +55,13 @@ impl Layers {
             self.problems
                 .push(problem.hint("leave out a tenth, or load for longer"));
         }
+        if let (Some(rate), Some(time)) = (rate, time) {
+            let warm_up = warm_up.unwrap_or(time / WARM_UP);
+            let measured = time.saturating_sub(warm_up);
+            if !measured.is_zero() {
+                self.look_at_window(&soak::FOR, rate, measured, warm_up);
+            }
+        }
         let mut load = self.loading(others);
         let mut complete = || {
             let time = time?;

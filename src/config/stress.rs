@@ -99,7 +99,9 @@ impl Layers {
             .map(|setting| self.is_given(setting).then(|| self.get(setting)).flatten());
         let has_prices = prices.iter().any(Option::is_some);
         if let (Some(rates), Some(window)) = (&rates, window) {
-            self.look_at_window(rates.iter().chain(&at).min().copied(), window);
+            if let Some(lowest) = rates.iter().chain(&at).min() {
+                self.look_at_window(&stress::WINDOW, *lowest, window, Duration::ZERO);
+            }
         }
         let load = self.loading(others);
         let complete = || {
@@ -217,19 +219,27 @@ impl Layers {
     }
 
     /// A rate at which too few requests are due says nothing, and better before the load than after it.
-    fn look_at_window(&mut self, lowest: Option<u32>, window: Duration) {
-        let Some(rate) = lowest else { return };
+    /// `setting` is `window`, and so much more that is not measured.
+    pub(super) fn look_at_window(
+        &mut self,
+        setting: &'static Setting,
+        rate: u32,
+        window: Duration,
+        more: Duration,
+    ) {
         let due = (window.as_secs_f64() * f64::from(rate)).round();
         if due >= LEAST_REQUESTS as f64 {
             return;
         }
         let message = format!(
             "{}: in {window:?} at {rate}/s only {due} requests are due, and a p99 needs {LEAST_REQUESTS}",
-            self.name(&stress::WINDOW)
+            self.name(setting)
         );
         let needed = LEAST_REQUESTS.div_ceil(u64::from(rate.max(1)));
-        let hint = format!("write window = \"{needed}s\", or leave out the lowest rates");
-        let problem = Problem::new(self.origin(&stress::WINDOW), message);
+        let needed = needed + more.as_secs_f64().ceil() as u64;
+        let (_, key) = setting.key.split_once('.').unwrap_or(("", setting.key));
+        let hint = format!("write {key} = \"{needed}s\", or a higher rate");
+        let problem = Problem::new(self.origin(setting), message);
         self.problems.push(problem.hint(hint));
     }
 

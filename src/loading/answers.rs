@@ -1,21 +1,24 @@
 //! Whether both services still answer alike while one of them is loaded: some requests a second are sent to both, by the mirror that
 //! replays recordings, and compared by the rules of the configuration.
 //!
-//! They come besides the load, so that the generator neither keeps an answer nor waits for a comparison. What cannot be compared is
+//! They come besides the load, so that the generator neither keeps an answer nor waits for a comparison. The services work for them all
+//! the same, so those that come while something is measured are counted: use is divided by all requests. What cannot be compared is
 //! counted by its reason. No value of an answer is kept, only where it differs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Limits};
+use parity_mirror::load::Step;
 use parity_mirror::replay::{Cookies, Place, Recorded};
 use parity_schemas::exchange::{Exchange, Request};
 use parity_schemas::id::new_id;
+use parity_schemas::route::RouteResolver;
 use parity_schemas::stress::{LoadAnswers, LoadDifference};
 use parity_schemas::verdict::{Reason, Verdict};
 
@@ -40,8 +43,22 @@ pub(crate) struct Comparing {
 
 #[derive(Default)]
 struct Shared {
-    is_loading: AtomicBool,
+    loading: Mutex<Option<Stretch>>,
     is_over: AtomicBool,
+}
+
+/// What is measured of a load.
+struct Stretch {
+    from: Instant,
+    to: Instant,
+    /// Requests that both services got in it from here.
+    asked: u64,
+}
+
+impl Shared {
+    fn loading(&self) -> MutexGuard<'_, Option<Stretch>> {
+        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Comparing {
@@ -84,9 +101,20 @@ impl Comparing {
         Ok(Some(Self { thread, shared }))
     }
 
-    /// Says whether there is load now.
-    pub(crate) fn is_loading(&self, is_loading: bool) {
-        self.shared.is_loading.store(is_loading, Ordering::Relaxed);
+    /// A load begins now.
+    pub(crate) fn begins(&self, step: Step) {
+        let from = Instant::now() + step.warm_up;
+        *self.shared.loading() = Some(Stretch {
+            from,
+            to: from + step.window,
+            asked: 0,
+        });
+    }
+
+    /// It has ended: how many requests each service got from here while it was measured.
+    pub(crate) fn ends(&self) -> u64 {
+        let ended = self.shared.loading().take();
+        ended.map_or(0, |stretch| stretch.asked)
     }
 
     /// Ends it.
@@ -100,6 +128,7 @@ impl Comparing {
 /// What judges two answers.
 struct Judge {
     settings: MirrorSettings,
+    routes: RouteResolver,
     comparator: Comparator,
     redactor: Redactor,
 }
@@ -115,8 +144,15 @@ impl Judge {
         Ok(Self {
             comparator: Comparator::new(rules(), limits),
             redactor: redactor.context("the redaction settings")?,
+            routes: RouteResolver::new(Arc::clone(&settings.mirror.policy.routes)),
             settings,
         })
+    }
+
+    /// The route of a request that has no two answers.
+    fn route(&mut self, request: &Request) -> String {
+        let route = self.routes.resolve(&request.method, request.path());
+        route.label().to_owned()
     }
 
     /// Where two answers differ, as it may be shown.
@@ -164,7 +200,8 @@ impl Work {
         let mut due = Instant::now();
         while !self.shared.is_over.load(Ordering::Relaxed) {
             let now = Instant::now();
-            if !self.shared.is_loading.load(Ordering::Relaxed) || now < due {
+            let is_loading = self.shared.loading().is_some();
+            if !is_loading || now < due {
                 std::thread::sleep(LOOK.min(self.gap));
                 continue;
             }
@@ -191,9 +228,18 @@ impl Work {
             hidden: Box::default(),
         };
         self.found.asked += 1;
-        match asking.ask(recorded, Instant::now() + self.patience)? {
+        let at = Instant::now();
+        let route = self.judge.route(&recorded.request);
+        let asked = asking.ask(recorded, at + self.patience)?;
+        if matches!(asked, Asked::Exchange(_) | Asked::TooLate)
+            && let Some(stretch) = self.shared.loading().as_mut()
+            && (stretch.from..stretch.to).contains(&at)
+        {
+            stretch.asked += 1;
+        }
+        match asked {
             Asked::Exchange(exchange) => self.compare(&exchange),
-            Asked::Not(reason) => self.no_verdict("-", reason),
+            Asked::Not(reason) => self.no_verdict(&route, reason),
             Asked::NotSendable => self.not_compared("not_sendable"),
             Asked::TooLate => self.not_compared("timeout"),
         }

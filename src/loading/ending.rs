@@ -3,6 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parity_dashboards::terminal;
 use parity_mirror::load::Live;
 
 /// Shared by what loads and what waits for signals.
@@ -10,6 +11,8 @@ use parity_mirror::load::Live;
 pub(crate) struct Ending {
     state: Mutex<State>,
     woken: Condvar,
+    /// Whether each thing that it does is a line on stderr: where there is no terminal with a line that moves.
+    prints: bool,
 }
 
 #[derive(Default)]
@@ -64,8 +67,19 @@ impl Ending {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// One that prints what it does.
+    pub(crate) fn printing(prints: bool) -> Self {
+        Self {
+            prints,
+            ..Self::default()
+        }
+    }
+
     /// Says what it is doing.
     pub(crate) fn tell(&self, told: String) {
+        if self.prints {
+            terminal::note(&told);
+        }
         self.state().told = told;
     }
 

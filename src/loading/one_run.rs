@@ -80,8 +80,10 @@ pub(crate) struct Loaded {
     pub(crate) scrapes: Option<Scrapes>,
     /// Where what is seen of it is from.
     pub(crate) source: &'static str,
+    /// Requests that it got in the measured part besides those of the load, to compare its answers.
+    pub(crate) besides: u64,
     /// When the last answer was there, or the load was ended.
-    ended: Instant,
+    pub(crate) ended: Instant,
     /// The measured part.
     pub(crate) from: Instant,
     pub(crate) to: Instant,
@@ -177,6 +179,7 @@ impl Sides {
             seen,
             own,
             scrapes: pages,
+            besides: 0,
             ended,
             source: one.watched.as_ref().map_or("", Watched::source),
             from,
@@ -226,12 +229,12 @@ impl Sides {
 }
 
 impl Loaded {
-    /// Answers a second in the measured part, as far as it came.
-    pub(crate) fn answered(&self) -> f64 {
+    /// Requests a second that it worked for in the measured part, as far as that came: answers of the load, and what was compared besides.
+    pub(crate) fn worked_for(&self) -> f64 {
         let ended = self.ended.min(self.to);
         let seconds = ended.saturating_duration_since(self.from).as_secs_f64();
         if seconds > 0.0 {
-            self.run.in_time as f64 / seconds
+            (self.run.in_time + self.besides) as f64 / seconds
         } else {
             0.0
         }
@@ -273,6 +276,7 @@ impl Loaded {
                 .map(|(failure, count)| (failure.to_owned(), count))
                 .collect(),
             unsent: run.unsent,
+            besides: self.besides,
             latency: latency.collect(),
             lateness: run.lateness(0.99).map_or(0.0, seconds),
             most_open: run.most_open,
@@ -303,7 +307,8 @@ impl Loaded {
         let samples = samples.map_or(&[][..], |seen| seen.within(self.from, self.to));
         let cpu = cores(samples);
         put(Measure::Cpu, cpu, self.source);
-        let by_request = |cpu: f64| (rate > 0.0).then(|| cpu / rate);
+        let all = self.worked_for();
+        let by_request = |cpu: f64| (all > 0.0).then(|| cpu / all);
         put(
             Measure::CpuPerRequest,
             cpu.and_then(by_request),

@@ -3,6 +3,7 @@
 //! What cannot be read is told and never 0. A number of a process may be given to another process when it has ended: the time of the
 //! start tells them apart, and what was read of another one does not count.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -117,20 +118,30 @@ struct Stat {
 
 fn read_stat(pid: u32) -> Result<Stat> {
     let path = format!("/proc/{pid}/stat");
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| anyhow!("there is no process {pid} that can be read: {error}"))?;
-    let stat = stat(&text).ok_or_else(|| anyhow!("{path} is not as Linux writes it"))?;
-    Ok(stat)
+    let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => anyhow!("process {pid} has ended, or there is no process {pid}"),
+        _ => anyhow!("process {pid} cannot be read: {error}"),
+    })?;
+    let fields = fields(&text);
+    if fields.as_deref().is_some_and(has_ended) {
+        bail!("process {pid} has ended");
+    }
+    let stat = fields.as_deref().and_then(stat);
+    stat.ok_or_else(|| anyhow!("{path} is not as Linux writes it"))
 }
 
-fn stat(text: &str) -> Option<Stat> {
-    // The name of the program stands in parentheses, and may have others in it.
+/// What stands behind the name of the program, which stands in parentheses and may have others in it.
+fn fields(text: &str) -> Option<Vec<&str>> {
     let (_, rest) = text.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    // A zombie has ended: its numbers stay until somebody asks for its exit code.
-    if *fields.first()? == "Z" {
-        return None;
-    }
+    Some(rest.split_whitespace().collect())
+}
+
+/// A zombie has ended: its numbers stay until somebody asks for its exit code.
+fn has_ended(fields: &[&str]) -> bool {
+    matches!(fields.first(), Some(&("Z" | "X" | "x")))
+}
+
+fn stat(fields: &[&str]) -> Option<Stat> {
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(Stat {
         cpu: (number(11)? + number(12)?) as f64 / TICKS,
@@ -316,18 +327,17 @@ mod tests {
     #[test]
     fn the_line_of_a_process_is_read_whatever_its_name_is() {
         let line = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 12345 1000 200 18446744073709551615";
-        let stat = stat(line).expect("a line");
+        let read = |line| fields(line).as_deref().and_then(super::stat);
+        let stat = read(line).expect("a line");
         assert!((stat.cpu - 3.0).abs() < 1e-9);
         assert!((stat.threads - 7.0).abs() < 1e-9);
         assert_eq!(stat.started, 12_345);
-        for wrong in [
-            "",
-            "42 (a",
-            "42 (a) S 1",
-            "42 (a) Z 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 12345",
-        ] {
-            assert!(super::stat(wrong).is_none(), "{wrong}");
+        for wrong in ["", "42 (a", "42 (a) S 1"] {
+            assert!(read(wrong).is_none(), "{wrong}");
         }
+        let ended = "42 (a) Z 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 12345";
+        assert!(fields(ended).as_deref().is_some_and(has_ended));
+        assert!(!fields(line).as_deref().is_some_and(has_ended));
     }
 
     #[test]

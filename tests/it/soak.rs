@@ -224,6 +224,14 @@ fn too_little_decides_nothing_and_nothing_to_read_is_an_error() {
             "leave nothing of",
         ),
         (&["--confidence", "1"], "is no confidence"),
+        (
+            &["--rate", "1", "--for", "60s", "--candidate-pid", "1"],
+            "only 54 requests are due, and a p99 needs 100",
+        ),
+        (
+            &["--candidate-metrics", "http://127.0.0.1:9/metrics"],
+            "the page of metrics of the candidate at http://127.0.0.1:9/metrics cannot be read",
+        ),
     ] {
         let ended = place.run(&[&nothing[..], more].concat());
         assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);

@@ -213,12 +213,25 @@ fn answers_are_compared_while_it_loads() {
     let place = Place::new();
     let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
     let services = [&*legacy.url(), &*candidate.url()];
+    let own = std::process::id().to_string();
     let more = ["--rates", "60", "--compare", "50"];
-    let (code, document) = found(&place, services, &more);
+    let watched = [&more[..], &["--candidate-pid", &own]].concat();
+    let (code, document) = found(&place, services, &watched);
     assert_eq!(code, 1, "{:?}", document.reasons);
-    let answers = document.answers.expect("they were compared");
+    let answers = document.answers.as_ref().expect("they were compared");
     assert!(answers.differing > 0, "{answers:?}");
     assert_eq!(answers.equal, 0);
+    // What was asked besides is in no count of the load, and the service worked for it, too.
+    is_conserved(&document);
+    let run = runs(&document.candidate).next().expect("one");
+    assert!(run.besides > 0, "{run:?}");
+    let of = |measure| run.values[&measure].value;
+    let all = of(Measure::Rate) + run.besides as f64 / 2.0;
+    let divided = of(Measure::Cpu) / of(Measure::CpuPerRequest);
+    assert!(
+        (divided / all - 1.0).abs() < 0.1,
+        "{divided} of {all}: {run:?}"
+    );
     let first = &answers.differences[0];
     assert_eq!(first.route, "GET /balance/{id}");
     assert_eq!(first.place, "body /a value");
@@ -229,6 +242,7 @@ fn answers_are_compared_while_it_loads() {
     );
     let (code, document) = found(&place, services, &more);
     assert_eq!(code, 0, "{:?}", document.reasons);
+    assert!(!document.judged, "nothing was demanded");
     let answers = document.answers.expect("they were compared");
     assert!(answers.equal > 0 && answers.differing == 0, "{answers:?}");
 }
@@ -353,7 +367,8 @@ fn a_file_of_requests_is_sent_as_it_is_and_a_table_is_for_people() {
         ended.stderr
     );
     for words in [
-        "PASS  over ",
+        "NOT JUDGED  over ",
+        "  no thresholds, so nothing was judged: the candidate holds 60/s and the legacy 60/s (+0.0 %); --threshold",
         "legacy     http://127.0.0.1:",
         ": holds 60/s and was not tried with more\n",
         "\nBoth at 60/s\nmetric  legacy",

@@ -12,8 +12,10 @@ use parity_schemas::metrics::Subject;
 use super::exposition::{Exposition, PageError};
 use super::followed::Followed;
 use super::format::Format;
+use super::kept::Gauges;
 use super::labels::Shared;
-use super::names::Names;
+use super::names::{Names, Source};
+use super::sampled::gauge;
 
 /// Bytes of the pages of a service: hundreds of pages of a usual service, or twenty-five of one with 15,000 samples.
 const KEPT_BYTES: usize = 16 << 20;
@@ -21,7 +23,7 @@ const KEPT_BYTES: usize = 16 << 20;
 const PAGE_BYTES: usize = 2_048;
 /// About what a sample takes, whose labels are shared.
 const SAMPLE_BYTES: usize = 32;
-/// What a service says of each of its routes, which may be nearly all of a page, and which a load measures by itself.
+/// What a load measures by itself: a page that says nothing else says nothing that is asked of it then.
 const OF_REQUESTS: [Subject; 2] = [Subject::Requests, Subject::Latency];
 
 /// A page and when it was read.
@@ -57,8 +59,10 @@ pub struct Scrapes {
     /// Where this service says what.
     pub(super) names: Names,
     wanted: BTreeSet<String>,
-    /// What is followed, and not kept with the pages.
-    passing: BTreeSet<String>,
+    /// Of whom nothing of a page is kept: its gauges over time.
+    gauges: Option<Gauges>,
+    /// Names of what is looked for that were on a page.
+    said: BTreeSet<String>,
     labels: Shared,
     /// How often those that are kept were halved: one in two to the power of this stays.
     halved: u32,
@@ -76,16 +80,34 @@ impl Scrapes {
         }
     }
 
-    /// Without the requests of each page: how much they grew in all is known, and not how they were distributed at a time. For whoever
-    /// measures requests by itself, and must not grow with large pages.
+    /// Without the pages themselves: of what counts it is known how much it grew in all, and of what is so much at a time how it went. For
+    /// whoever measures requests by itself, and must not grow with pages that are large or many.
     #[must_use]
-    pub fn without_requests(mut self) -> Self {
-        let is_other = |subject: &Subject| !OF_REQUESTS.contains(subject);
-        let others: Vec<Subject> = Subject::ALL.iter().copied().filter(is_other).collect();
-        let others = self.names.on_pages(&others);
-        self.passing = self.names.on_pages(&OF_REQUESTS);
-        self.passing.retain(|name| !others.contains(name));
+    pub fn without_pages(mut self) -> Self {
+        self.gauges = Some(Gauges::of(&self.names));
         self
+    }
+
+    /// Whether any page had something of this.
+    pub fn says(&self, subject: Subject) -> bool {
+        let names = self.names.on_pages(&[subject]);
+        self.said.iter().any(|said| names.contains(said))
+    }
+
+    /// Whether any page had something that a load does not measure by itself.
+    pub fn says_anything_else(&self) -> bool {
+        let mut all = Subject::ALL.iter();
+        all.any(|subject| !OF_REQUESTS.contains(subject) && self.says(*subject))
+    }
+
+    /// A gauge over time, of the pages or the values that are kept.
+    pub(super) fn gauge_over_time(&self, source: &Source) -> Vec<(f64, f64)> {
+        if let Some(gauges) = &self.gauges {
+            return gauges.values(source);
+        }
+        let pages = self.pages.iter();
+        let values = pages.filter_map(|scrape| Some((scrape.at, gauge(&scrape.page, source, "")?)));
+        values.collect()
     }
 
     /// Takes a page. One that is none, or is not whole, is counted as failed.
@@ -97,7 +119,16 @@ impl Scrapes {
         match read {
             Ok(mut page) => {
                 self.followed.take(&page, &self.names);
-                page.samples.retain(|name, _| !self.passing.contains(name));
+                for name in page.samples.keys() {
+                    if !self.said.contains(name) {
+                        self.said.insert(name.clone());
+                    }
+                }
+                if let Some(gauges) = &mut self.gauges {
+                    gauges.take(at, &page);
+                    page = Exposition::default();
+                    self.labels.tidy();
+                }
                 page.passed.clear();
                 self.keep(at, page);
                 self.lost = None;
@@ -137,6 +168,10 @@ impl Scrapes {
     fn keep(&mut self, at: f64, page: Exposition) {
         self.drop_last();
         let number = self.read;
+        if self.gauges.is_some() && self.pages.len() > 1 {
+            // When the first and the last were is all that is asked of them.
+            self.pages.pop();
+        }
         self.pages.push(Scrape { at, page, number });
         self.read += 1;
         self.thin();
@@ -170,7 +205,9 @@ impl Scrapes {
 
     fn bytes(&self) -> usize {
         let of_page = |scrape: &Scrape| PAGE_BYTES + scrape.page.kept() * SAMPLE_BYTES;
-        self.labels.bytes() + self.followed.bytes() + self.pages.iter().map(of_page).sum::<usize>()
+        let of_gauges = self.gauges.as_ref().map_or(0, Gauges::bytes);
+        let of_pages = self.pages.iter().map(of_page).sum::<usize>();
+        self.labels.bytes() + self.followed.bytes() + of_gauges + of_pages
     }
 }
 
@@ -229,11 +266,11 @@ mod tests {
 
     /// What is kept grows by what is judged alone, however large the pages are, and what is told of them is the same.
     #[test]
-    fn without_requests_large_pages_take_no_more_than_small_ones() {
+    fn without_pages_large_ones_and_many_take_no_more() {
         let names = Names::default();
         let mut whole = Scrapes::new("a", names.clone(), 0.0);
-        let mut narrow = Scrapes::new("a", names.clone(), 0.0).without_requests();
-        let mut small = Scrapes::new("a", names, 0.0).without_requests();
+        let mut narrow = Scrapes::new("a", names.clone(), 0.0).without_pages();
+        let mut small = Scrapes::new("a", names, 0.0).without_pages();
         let mut grown = [Vec::new(), Vec::new()];
         for number in 0..60_u32 {
             let own = format!(
@@ -254,8 +291,11 @@ mod tests {
             grown[1].push(small.bytes());
         }
         let by = grown.map(|bytes| bytes.last().unwrap() - bytes.first().unwrap());
-        assert_eq!(by[0], by[1]);
+        // The second page is kept, too, and none after it.
+        assert_eq!(by, [PAGE_BYTES; 2]);
         assert!(whole.bytes() > 2 * narrow.bytes());
+        assert!(narrow.says(Subject::Memory) && !narrow.says(Subject::Start));
+        assert!(narrow.says_anything_else());
         assert_eq!(
             narrow.series(Subject::Memory).unwrap().1,
             whole.series(Subject::Memory).unwrap().1

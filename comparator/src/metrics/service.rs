@@ -7,7 +7,6 @@ use parity_schemas::metrics::{Measure, Subject};
 use super::followed::GROWING;
 use super::names::{Source, TOTAL};
 use super::pages::{Scrape, Scrapes};
-use super::sampled::gauge;
 
 /// Types of what only grows.
 pub(super) const COUNTER: &[&str] = &["counter"];
@@ -63,11 +62,10 @@ impl Scrapes {
     fn first_series(&self, subject: Subject) -> Option<(Source, Vec<(f64, f64)>)> {
         let sources = Service::of(self).typed(subject, GAUGE);
         sources.into_iter().find_map(|source| {
-            let samples = self.pages.iter().filter_map(|scrape| {
-                let value = gauge(&scrape.page, &source, "")?;
-                Some((scrape.at, value * source.unit))
-            });
-            let samples: Vec<(f64, f64)> = samples.collect();
+            let mut samples = self.gauge_over_time(&source);
+            for (_, value) in &mut samples {
+                *value *= source.unit;
+            }
             let is_there = !samples.is_empty() || self.followed.passed.of(&source, &[""]).is_some();
             is_there.then_some((source, samples))
         })
@@ -272,17 +270,13 @@ impl<'a> Service<'a> {
     }
 
     fn values(&self, source: &Source) -> Vec<f64> {
-        let pages = self.pages().iter();
-        pages
-            .filter_map(|scrape| gauge(&scrape.page, source, ""))
-            .collect()
+        let values = self.scrapes.gauge_over_time(source).into_iter();
+        values.map(|(_, value)| value).collect()
     }
 
     /// The sum of a counter over its labels at each time.
     pub(super) fn summed(&self, source: &Source) -> Vec<(f64, f64)> {
-        let pages = self.pages().iter();
-        let values = pages.filter_map(|scrape| Some((scrape.at, gauge(&scrape.page, source, "")?)));
-        values.collect()
+        self.scrapes.gauge_over_time(source)
     }
 
     /// Whether a measure rests on what a process counted that ended meanwhile: how much that was since its last page is not known.

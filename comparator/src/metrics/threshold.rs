@@ -3,9 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use parity_schemas::metrics::{JudgedThreshold, Measure, Measured, MetricsOutcome, Unit};
+use parity_schemas::metrics::{
+    JudgedThreshold, Measure, Measured, MetricValue, MetricsOutcome, Unit,
+};
 use parity_schemas::spelling;
 
+use super::advice::Advice;
 use super::names::unit_of;
 use super::range::{Judged, Range};
 use super::shown::shown;
@@ -138,31 +141,50 @@ fn read_limit(text: &str, unit: Unit) -> Option<Limit> {
         Unit::Seconds | Unit::Bytes => {
             let at = text.find(|character: char| character.is_alphabetic())?;
             let (value, word) = text.split_at(at);
-            let is_time = matches!(word, "s" | "ms" | "us" | "µs" | "ns" | "min");
-            let factor = unit_of(word).filter(|_| is_time == (unit == Unit::Seconds))?;
+            let factor = if unit == Unit::Seconds {
+                seconds_in(word)?
+            } else {
+                unit_of(word).filter(|_| seconds_in(word).is_none())?
+            };
             number(value)? * factor
         }
     };
     Some(Limit::Value(value))
 }
 
+/// A unit of time, also as the settings write it.
+fn seconds_in(word: &str) -> Option<f64> {
+    match word {
+        "s" | "ms" | "us" | "µs" | "ns" | "min" => unit_of(word),
+        "m" => Some(60.0),
+        "h" => Some(3_600.0),
+        "d" => Some(86_400.0),
+        _ => None,
+    }
+}
+
 impl Threshold {
     /// What it is about.
-    pub(super) fn measure(&self) -> Measure {
+    pub fn measure(&self) -> Measure {
         self.measure
     }
 
     /// Whether it holds the candidate against the legacy.
-    pub(super) fn is_beside_legacy(&self) -> bool {
+    pub fn is_beside_legacy(&self) -> bool {
         matches!(self.limit, Limit::Ratio(_))
     }
 
-    pub(super) fn judge(&self, measures: &[Measured], judged: Judged) -> JudgedThreshold {
+    pub(super) fn judge(
+        &self,
+        measures: &[Measured],
+        judged: Judged,
+        advice: Advice,
+    ) -> JudgedThreshold {
         let mut measures = measures.iter();
         let measured = measures.find(|measured| measured.measure == self.measure);
         let (outcome, why) = measured.map_or_else(
             || (MetricsOutcome::Undecided, "it was not measured".to_owned()),
-            |measured| self.outcome(measured, judged),
+            |measured| self.outcome(measured, judged, advice),
         );
         JudgedThreshold {
             threshold: self.text.clone(),
@@ -171,7 +193,12 @@ impl Threshold {
         }
     }
 
-    fn outcome(&self, measured: &Measured, judged: Judged) -> (MetricsOutcome, String) {
+    fn outcome(
+        &self,
+        measured: &Measured,
+        judged: Judged,
+        advice: Advice,
+    ) -> (MetricsOutcome, String) {
         let missing = |side: &str| {
             let mut notes = measured.notes.iter();
             let why = notes.find(|note| note.starts_with(side));
@@ -190,11 +217,19 @@ impl Threshold {
                 let Some(legacy) = &measured.legacy else {
                     return missing("legacy");
                 };
-                let legacy = Range::of(legacy, judged);
                 let change = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
+                let by_values = candidate.value / legacy.value;
+                let legacy = Range::of(legacy, judged);
                 let seen = own.by(legacy).map_or_else(
                     || format!("{} beside {}", own.told(unit), legacy.told(unit)),
-                    |ratio| ratio.told(change),
+                    |ratio| {
+                        let told = ratio.told(change);
+                        let is_unknown = ratio.low.is_none() && ratio.high.is_none();
+                        if is_unknown && by_values.is_finite() {
+                            return format!("{told} ({} by the values)", change(by_values));
+                        }
+                        told
+                    },
                 );
                 // At least as much as nothing is anything, also what did nothing.
                 let says_nothing =
@@ -220,151 +255,16 @@ impl Threshold {
         match () {
             () if holds => (MetricsOutcome::Pass, format!("it is {seen}")),
             () if broken => (MetricsOutcome::Fail, format!("it is {seen}")),
-            () => (
-                MetricsOutcome::Undecided,
-                format!("it is {seen}: more requests or finer buckets would tell"),
-            ),
+            () => (MetricsOutcome::Undecided, {
+                let legacy = measured.legacy.as_ref();
+                let legacy = legacy.filter(|_| self.is_beside_legacy());
+                let values: Vec<&MetricValue> = legacy.into_iter().chain([candidate]).collect();
+                let would_tell = advice.told(self.measure, &values);
+                format!("it is {seen}: {would_tell}")
+            }),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use parity_schemas::metrics::MetricValue;
-
-    #[test]
-    fn limits_are_read_by_the_unit_of_their_measure() {
-        for (text, expected) in [
-            ("p99 <= 50ms", Limit::Value(0.05)),
-            ("p99<=0.05 s", Limit::Value(0.05)),
-            ("p99 <= +10%", Limit::Ratio(1.1)),
-            ("rss <= -20%", Limit::Ratio(0.8)),
-            ("rss <= 200MiB", Limit::Value(209_715_200.0)),
-            ("errors <= 0.1%", Limit::Value(0.001)),
-            ("errors <= +0%", Limit::Ratio(1.0)),
-            ("rate >= 500", Limit::Value(500.0)),
-            ("cpu <= 1.5", Limit::Value(1.5)),
-        ] {
-            let read: Threshold = text.parse().unwrap();
-            let same = match (read.limit, expected) {
-                (Limit::Value(one), Limit::Value(other))
-                | (Limit::Ratio(one), Limit::Ratio(other)) => (one - other).abs() < 1e-12,
-                _ => false,
-            };
-            assert!(same, "{text}: {read:?}");
-        }
-        for text in [
-            "",
-            "p99",
-            "p99 = 1",
-            "p99 < 50ms",
-            "p99 <= 50",
-            "p99 <= 50MiB",
-            "p99 <= -1ms",
-            "rss <= 50ms",
-            "errors <= 0.1",
-            "rate <= 5/s",
-            "cpu <= NaN",
-            "cpu <= inf",
-            "rss <= -120%",
-            "p99 <= 1e3ms",
-            "pp9 <= 5ms",
-        ] {
-            assert!(text.parse::<Threshold>().is_err(), "{text}");
-        }
-        let error = "p9 <= 5ms".parse::<Threshold>().unwrap_err().to_string();
-        assert!(error.contains("did you mean `p9"), "{error}");
-    }
-
-    fn value(low: Option<f64>, value: f64, high: Option<f64>) -> MetricValue {
-        MetricValue {
-            value,
-            low,
-            high,
-            metric: String::new(),
-            requests: None,
-        }
-    }
-
-    fn judged(
-        text: &str,
-        legacy: Option<MetricValue>,
-        candidate: Option<MetricValue>,
-    ) -> MetricsOutcome {
-        let threshold: Threshold = text.parse().unwrap();
-        let measured = Measured {
-            measure: threshold.measure,
-            legacy,
-            candidate,
-            change: None,
-            notes: Vec::new(),
-        };
-        threshold.judge(&[measured], Judged::ByBounds).outcome
-    }
-
-    #[test]
-    fn a_threshold_holds_is_broken_or_cannot_be_told() {
-        use MetricsOutcome::{Fail, Pass, Undecided};
-        let of = |low, high| Some(value(Some(low), low, Some(high)));
-        for (text, legacy, candidate, expected) in [
-            ("p99 <= 50ms", None, of(0.025, 0.05), Pass),
-            ("p99 <= 40ms", None, of(0.025, 0.05), Undecided),
-            ("p99 <= 20ms", None, of(0.025, 0.05), Fail),
-            (
-                "p99 <= 50ms",
-                None,
-                Some(value(Some(0.025), 0.03, None)),
-                Undecided,
-            ),
-            (
-                "p99 <= 20ms",
-                None,
-                Some(value(Some(0.025), 0.03, None)),
-                Fail,
-            ),
-            (
-                "p99 <= 50ms",
-                None,
-                Some(value(None, 0.03, Some(0.05))),
-                Pass,
-            ),
-            ("rate >= 500", None, of(501.0, 501.0), Pass),
-            ("rate >= 500", None, of(499.0, 499.0), Fail),
-            ("p99 <= +10%", of(0.1, 0.1), of(0.11, 0.11), Pass),
-            ("p99 <= +10%", of(0.1, 0.1), of(0.12, 0.12), Fail),
-            ("p99 <= +10%", of(0.05, 0.1), of(0.05, 0.1), Undecided),
-            ("p99 <= +10%", of(0.05, 0.1), of(0.2, 0.3), Fail),
-            ("p99 <= +10%", of(0.2, 0.3), of(0.05, 0.1), Pass),
-            ("p99 <= +10%", None, of(0.2, 0.3), Undecided),
-            ("p99 <= +10%", of(0.2, 0.3), None, Undecided),
-            // Nothing by nothing.
-            ("errors <= +0%", of(0.0, 0.0), of(0.0, 0.0), Pass),
-            ("errors <= +0%", of(0.0, 0.0), of(0.1, 0.1), Fail),
-            ("p99 <= +10%", of(0.0, 0.1), of(0.0, 0.1), Undecided),
-            ("gc_share <= -50%", of(0.0, 0.0), of(0.0, 0.0), Pass),
-            ("gc_share <= -100%", of(0.1, 0.1), of(0.0, 0.0), Pass),
-            ("gc_share <= -50%", of(0.0, 0.0), of(0.1, 0.1), Fail),
-            ("gc_share <= -50%", of(0.0, 0.2), of(0.0, 0.0), Pass),
-            ("rate >= -10%", of(0.0, 0.0), of(5.0, 5.0), Pass),
-            ("rate >= -10%", of(5.0, 5.0), of(0.0, 0.0), Fail),
-            // Who was asked nothing shows nothing.
-            ("rate >= -10%", of(0.0, 0.0), of(0.0, 0.0), Undecided),
-            ("rate >= +10%", of(0.0, 0.0), of(0.0, 0.0), Undecided),
-            (
-                "p99 <= -100%",
-                Some(value(None, 0.1, Some(0.1))),
-                of(0.0, 0.0),
-                Undecided,
-            ),
-            (
-                "p99 <= +10%",
-                Some(value(Some(0.1), 0.1, None)),
-                of(9.0, 9.0),
-                Undecided,
-            ),
-        ] {
-            assert_eq!(judged(text, legacy, candidate), expected, "{text}");
-        }
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use parity_schemas::stress::{
 use parity_schemas::visible::visible_up_to;
 
 use super::metrics::style;
-use super::{BAD, styled};
+use super::{BAD, OPEN, styled};
 use crate::view::stress::{answers, generator, sent};
 
 /// Longest text that is from elsewhere.
@@ -22,6 +22,8 @@ pub(super) trait Loaded {
     type Side;
 
     fn outcome(&self) -> (MetricsOutcome, &[String]);
+    /// Whether the outcome says anything.
+    fn is_judged(&self) -> bool;
     fn is_interrupted(&self) -> bool;
     /// Legacy and candidate: name, address and the rest.
     fn sides(&self) -> [(&'static str, String, &Self::Side); 2];
@@ -31,12 +33,17 @@ pub(super) trait Loaded {
 }
 
 macro_rules! loaded {
-    ($($document:ty, $side:ty;)*) => {$(
+    ($($document:ty, $side:ty, $judged:expr;)*) => {$(
         impl Loaded for $document {
             type Side = $side;
 
             fn outcome(&self) -> (MetricsOutcome, &[String]) {
                 (self.outcome, &self.reasons)
+            }
+
+            fn is_judged(&self) -> bool {
+                let judged: fn(&$document) -> bool = $judged;
+                judged(self)
             }
 
             fn is_interrupted(&self) -> bool {
@@ -63,8 +70,8 @@ macro_rules! loaded {
     )*};
 }
 loaded! {
-    SoakDocument, SoakSide;
-    StressDocument, StressSide;
+    SoakDocument, SoakSide, |_| true;
+    StressDocument, StressSide, |document| document.judged || document.outcome != MetricsOutcome::Pass;
 }
 
 /// The outcome of what was done, and why.
@@ -75,7 +82,11 @@ pub(super) fn head(out: &mut String, document: &impl Loaded, done: &str) -> std:
     } else {
         ""
     };
-    let word = styled(style(outcome), outcome.as_str().to_uppercase());
+    let word = if document.is_judged() {
+        styled(style(outcome), outcome.as_str().to_uppercase())
+    } else {
+        styled(OPEN, "NOT JUDGED".to_owned())
+    };
     writeln!(out, "{word}  {done}{ended}")?;
     for reason in reasons {
         writeln!(out, "  {}", visible_up_to(reason, MAX_CHARS))?;

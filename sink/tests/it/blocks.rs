@@ -45,6 +45,7 @@ pub(crate) fn minute(minute: i64) -> Vec<Record> {
                 .add(bucket(700 + step * number % 500), 1);
         }
         counted.counts.mismatch = 3;
+        counted.counts.received += 3;
         // Some are of a program that knew no classes.
         if !number.is_multiple_of(4) {
             counted.counts.classes = [(MismatchClass::Confirmed, 2)].into();
@@ -93,7 +94,8 @@ pub(crate) fn watermarks(minutes: impl Iterator<Item = i64>, now: i64) -> Vec<Re
             complete_until: Timestamp::from_micros(now * MINUTE),
             counted_from: Timestamp::from_micros(first() * MINUTE),
             open_from: Timestamp::from_micros(now * MINUTE),
-            ended: true,
+            // At work: rows may still come.
+            ended: false,
             ..Watermark::default()
         }));
     };

@@ -54,7 +54,7 @@ pub(super) fn document(found: Found, settings: &SoakSettings, under: Under) -> S
         judged,
         places,
     } = under;
-    let rates = sides.each_ref().map(Loaded::answered);
+    let rates = sides.each_ref().map(Loaded::worked_for);
     let test = Test {
         confidence: settings.confidence,
         memory: settings.growth,
@@ -297,9 +297,8 @@ fn outcome(
                     SoakVerdict::Growing,
                     Some(SoakVerdict::Flat | SoakVerdict::BelowLimit),
                 ) => {
-                    let told =
-                        "grows by pages of files, which the system takes back when it needs room";
-                    all.push((Pass, format!("{name}: {of} {told}")));
+                    let told = "by pages of files, which the system takes back when it needs room";
+                    all.push((Pass, format!("{name}: {of} {} {told}", trend.of.grows())));
                     continue;
                 }
                 (
@@ -311,7 +310,9 @@ fn outcome(
                 _ => {}
             }
             match trend.verdict {
-                SoakVerdict::Growing => all.push((worst, format!("{name}: {of} grows"))),
+                SoakVerdict::Growing => {
+                    all.push((worst, format!("{name}: {of} {}", trend.of.grows())))
+                }
                 SoakVerdict::BelowLimit if name == NAMES[1] => {
                     let by = trend.per_request.map(|slope| by(trend.of, slope.value));
                     let limit = match trend.of {
@@ -319,7 +320,8 @@ fn outcome(
                         Grows::Descriptors | Grows::Threads => "what a pool may take",
                     };
                     let told = format!(
-                        "{name}: {of} grows{}, below {limit}",
+                        "{name}: {of} {}{}, below {limit}",
+                        trend.of.grows(),
                         by.unwrap_or_default()
                     );
                     all.push((Pass, told));

@@ -10,6 +10,8 @@ const NEAR: f64 = 0.02;
 pub(super) struct Climb {
     rates: Vec<u32>,
     next: usize,
+    /// At a lower rate too few requests are due in a window.
+    least: u32,
     sides: [Standing; 2],
 }
 
@@ -30,8 +32,8 @@ pub(super) struct Standing {
 pub(super) type Rung = (u32, [bool; 2]);
 
 impl Climb {
-    /// `rates` are in order.
-    pub(super) fn new(rates: Vec<u32>, refinements: usize) -> Self {
+    /// `rates` are in order. No rate below `least` is tried.
+    pub(super) fn new(rates: Vec<u32>, refinements: usize, least: u32) -> Self {
         let standing = Standing {
             refinements,
             ..Standing::default()
@@ -39,6 +41,7 @@ impl Climb {
         Self {
             rates,
             next: 0,
+            least,
             sides: [standing; 2],
         }
     }
@@ -58,7 +61,7 @@ impl Climb {
         }
         for place in 0..self.sides.len() {
             let side = &mut self.sides[place];
-            if let Some(rate) = side.between() {
+            if let Some(rate) = side.between(self.least) {
                 side.refinements -= 1;
                 return Some((rate, [place == 0, place == 1]));
             }
@@ -85,13 +88,15 @@ impl Climb {
 }
 
 impl Standing {
-    fn between(&self) -> Option<u32> {
+    /// A rate between the two, or below the first that it did not hold.
+    fn between(&self, least: u32) -> Option<u32> {
         let (low, high) = (self.held.unwrap_or(0), self.broken?);
         let is_near = f64::from(high.saturating_sub(low)) <= (f64::from(low) * NEAR).max(1.0);
         if self.refinements == 0 || self.is_stuck || is_near {
             return None;
         }
-        Some(low + (high - low) / 2)
+        let rate = (low + (high - low) / 2).max(least);
+        (rate < high).then_some(rate)
     }
 }
 
@@ -101,7 +106,7 @@ mod tests {
 
     /// What is tried of services with these limits.
     fn tried(rates: &[u32], refinements: usize, limits: [u32; 2]) -> (Vec<Rung>, [Standing; 2]) {
-        let mut climb = Climb::new(rates.to_vec(), refinements);
+        let mut climb = Climb::new(rates.to_vec(), refinements, 1);
         let mut rungs = Vec::new();
         while let Some((rate, loaded)) = climb.next() {
             rungs.push((rate, loaded));
@@ -153,8 +158,21 @@ mod tests {
     }
 
     #[test]
+    fn no_rate_is_tried_at_which_too_few_requests_are_due() {
+        let mut climb = Climb::new(vec![40, 60], 3, 34);
+        for rate in [40, 34] {
+            let (next, _) = climb.next().expect("there is one");
+            assert_eq!(next, rate);
+            climb.learn(0, rate, StressVerdict::Broken);
+            climb.learn(1, rate, StressVerdict::Generator);
+        }
+        assert_eq!(climb.next(), None);
+        assert_eq!(climb.standing(0).broken, Some(34));
+    }
+
+    #[test]
     fn what_the_generator_cannot_do_ends_the_climb_of_that_service() {
-        let mut climb = Climb::new(vec![1, 2, 3], 2);
+        let mut climb = Climb::new(vec![1, 2, 3], 2, 1);
         climb.next();
         climb.learn(0, 1, StressVerdict::Generator);
         climb.learn(1, 1, StressVerdict::Held);

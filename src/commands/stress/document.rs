@@ -1,7 +1,7 @@
 //! What was found, as the document that is printed: both services beside each other, what the difference is worth, and what follows
 //! from it.
 
-use parity_comparator::metrics::judge;
+use parity_comparator::metrics::{Advice, Judged, judge};
 use parity_schemas::metrics::{JudgedThreshold, Measure, Measured, MetricValue, MetricsOutcome};
 use parity_schemas::stress::{
     LoadAnswers, LoadGenerator, LoadRequests, LoadRun, STRESS_SCHEMA, Spread, StressCost,
@@ -16,6 +16,8 @@ use crate::loading::one_run::NAMES;
 const GIB: f64 = 1_073_741_824.0;
 /// Share of 4xx from which a load says nothing of the work that clients ask for.
 const MOST_REFUSED: f64 = 0.9;
+/// Runs of which the spread says something.
+const LEAST_RUNS: usize = 2;
 
 /// What was found of both services.
 pub(super) struct Found {
@@ -70,14 +72,31 @@ pub(super) fn document(
     }
     let compared = common.and_then(|rate| table(both, [rate; 2]));
     let measures = with_limits(compared.map_or_else(Vec::new, |table| table.measures), both);
-    let thresholds = judge(&settings.thresholds, &measures, settings.judged);
+    let runs = [&legacy, &candidate].map(|side| runs_at(side, common));
+    let mut thresholds = judge(
+        &settings.thresholds,
+        &measures,
+        settings.judged,
+        Advice::Runs,
+    );
+    for (threshold, judged) in settings.thresholds.iter().zip(&mut thresholds) {
+        let is_of_runs = threshold.is_beside_legacy() && threshold.measure() != Measure::Rate;
+        if is_of_runs && settings.judged == Judged::ByBounds {
+            doubt_one_run(judged, runs);
+        }
+    }
     let cost = settings
         .prices
         .and_then(|prices| cost(prices, common?, &measures));
-    let (outcome, reasons) = outcome(both, &thresholds, answers.as_ref(), interrupted);
+    let (outcome, mut reasons) = outcome(both, &thresholds, answers.as_ref(), interrupted);
+    let judged = !thresholds.is_empty() || outcome != MetricsOutcome::Pass;
+    if !judged {
+        reasons.push(not_judged(both));
+    }
     StressDocument {
         schema: STRESS_SCHEMA.to_owned(),
         outcome,
+        judged,
         reasons,
         interrupted,
         seconds,
@@ -148,6 +167,41 @@ fn side(
         why,
         steps,
         notes,
+    }
+}
+
+/// How many runs at the rate of both tell of a service.
+fn runs_at(side: &StressSide, rate: Option<u32>) -> usize {
+    let mut steps = side.steps.iter();
+    let step = steps.find(|step| Some(step.rate) == rate);
+    step.map_or(0, |step| step.runs.len())
+}
+
+/// Of one run nobody knows how much the next one would differ, so a share that it differs from another one is chance.
+fn doubt_one_run(judged: &mut JudgedThreshold, runs: [usize; 2]) {
+    let is_told = judged.outcome != MetricsOutcome::Undecided;
+    if is_told && runs.iter().any(|runs| *runs < LEAST_RUNS) {
+        judged.outcome = MetricsOutcome::Undecided;
+        judged.why = format!(
+            "{} in one run, and how much runs differ is not known: --repeats 3 tells (or --judged-by values takes it as it is)",
+            judged.why
+        );
+    }
+}
+
+/// That nothing was demanded, with what is known.
+fn not_judged([legacy, candidate]: [&StressSide; 2]) -> String {
+    let told = "no thresholds, so nothing was judged";
+    let hint = "--threshold 'rate >= -10%' judges that";
+    match (legacy.sustained, candidate.sustained) {
+        (Some(of_legacy), Some(of_candidate)) => {
+            let change = f64::from(of_candidate) / f64::from(of_legacy) - 1.0;
+            format!(
+                "{told}: the candidate holds {of_candidate}/s and the legacy {of_legacy}/s ({:+.1} %); {hint}",
+                change * 100.0
+            )
+        }
+        _ => format!("{told}; {hint}"),
     }
 }
 
@@ -223,7 +277,8 @@ fn with_limits(mut measures: Vec<Measured>, sides: [&StressSide; 2]) -> Vec<Meas
             MetricValue {
                 value: sustained,
                 low: Some(sustained),
-                high: side.broken.map(f64::from),
+                // Rates are whole, and the one at which it broke is none that it holds.
+                high: side.broken.map(|broken| f64::from(broken) - 1.0),
                 metric: "load".to_owned(),
                 requests: None,
             }

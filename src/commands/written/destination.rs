@@ -94,6 +94,25 @@ pub(super) fn destinations(given: &[String]) -> Result<Vec<Destination>, Problem
     }
 }
 
+/// A page that is asked for by `--html FILE`.
+pub(super) fn html(path: &Path) -> Result<Destination, Problems> {
+    let found = if path == Path::new("-") {
+        Ok(Target::Stdout)
+    } else {
+        target(path)
+    };
+    match found {
+        Ok(target) => Ok(Destination {
+            kind: Kind::Html,
+            target,
+        }),
+        Err((message, hint)) => {
+            let problem = Problem::new(Origin::Flag("--html"), visible(&message));
+            Err(Problems(vec![problem.hint(visible(&hint))]))
+        }
+    }
+}
+
 /// What is wrong, and what to do.
 type Wrong = (String, String);
 

@@ -86,7 +86,10 @@ fn what_is_not_there_is_told_before_the_load() {
     let group = ["--rates", "60", "--candidate-cgroup", "/nowhere"];
     refuses(both, &group, &["the candidate", "/nowhere/cpu.stat"]);
     let html = ["--rates", "60", "--html", "/nowhere/a.html"];
-    refuses(both, &html, &["/nowhere"]);
+    refuses(both, &html, &["--html: no file can be made in /nowhere"]);
+    let ended = Place::new().run(&["stress"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("--request 'GET"), "{}", ended.stderr);
 }
 
 /// It was measured, and passed whatever the candidate did. `soak` has the same check.
@@ -191,4 +194,25 @@ fn secrets_of_what_would_be_sent_are_not_told() {
         assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
         assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);
     }
+}
+
+/// A wrong address was told after the whole load, or never. `soak` has the same check.
+#[test]
+fn a_page_of_metrics_that_says_nothing_is_told_before_the_load() {
+    let services = [Service::json("{}"), Service::json("{}")];
+    let [legacy, candidate] = services.each_ref().map(Service::url);
+    let gone = format!("{}/metrics", nobody());
+    let other = format!("{candidate}/metrics");
+    let pages = ["--legacy-metrics", &gone, "--candidate-metrics", &other];
+    let given = [&["--rates", "60"], &pages[..]].concat();
+    let words = [
+        "of the legacy at http://",
+        "cannot be read (it does not answer",
+        "of the candidate at http://",
+        "that is no page of metrics",
+    ];
+    refuses([&legacy, &candidate], &given, &words);
+    // More are asked by the load itself.
+    let seen = services.each_ref().map(Service::seen);
+    assert!(seen.iter().all(|seen| *seen < 60), "{seen:?}");
 }

@@ -134,7 +134,8 @@ fn a_process_that_ends_in_the_middle_is_told() {
     });
     assert_eq!(code, 0, "{:?}", document.reasons);
     let notes = document.legacy.notes.join("\n");
-    assert!(notes.contains("its processes: "), "{notes}");
+    let told = format!("its processes: process {pid} has ended");
+    assert!(notes.contains(&told), "{notes}");
     assert_eq!(document.candidate.notes, [""; 0]);
 }
 

@@ -39,6 +39,7 @@ fn side(trends: Vec<SoakTrend>) -> SoakSide {
             throttled: 0,
             failures: [].into(),
             unsent: 0,
+            besides: 0,
             latency: [].into(),
             lateness: 0.0,
             most_open: 3,

@@ -23,6 +23,7 @@ fn run(p99: f64, cpu: f64) -> LoadRun {
         throttled: 0,
         failures: [("refused".to_owned(), 5)].into(),
         unsent: 0,
+        besides: 0,
         latency: [("p99".to_owned(), p99)].into(),
         lateness: 0.0001,
         most_open: 3,
@@ -57,6 +58,7 @@ fn document() -> StressDocument {
     StressDocument {
         schema: STRESS_SCHEMA.to_owned(),
         outcome: MetricsOutcome::Pass,
+        judged: true,
         reasons: Vec::new(),
         interrupted: false,
         seconds: 10.0,

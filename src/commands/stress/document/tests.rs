@@ -14,6 +14,7 @@ fn step(rate: u32, verdict: StressVerdict, p99: [f64; 2]) -> StressStep {
         due: 1_000,
         statuses: [("2xx".to_owned(), 500), ("4xx".to_owned(), 500)].into(),
         throttled: 0,
+        besides: 0,
         failures: BTreeMap::new(),
         unsent: 0,
         latency: BTreeMap::new(),
@@ -38,7 +39,7 @@ fn step(rate: u32, verdict: StressVerdict, p99: [f64; 2]) -> StressStep {
 }
 
 fn standing(steps: &[StressStep]) -> Standing {
-    let mut climb = super::super::climb::Climb::new(Vec::new(), 0);
+    let mut climb = super::super::climb::Climb::new(Vec::new(), 0, 1);
     for step in steps {
         climb.learn(0, step.rate, step.verdict);
     }
@@ -77,7 +78,7 @@ fn the_highest_rate_of_both_is_compared_and_a_limit_is_between_two_rates() {
     let measures = with_limits(table.measures, sides);
     let judged = |text: &str| {
         let threshold = [text.parse().expect("a threshold")];
-        judge(&threshold, &measures, Judged::default())[0].outcome
+        judge(&threshold, &measures, Judged::default(), Advice::Runs)[0].outcome
     };
     // The legacy is somewhere from 100 to 200, the candidate from 200 on.
     for (text, expected) in [
@@ -96,6 +97,51 @@ fn the_highest_rate_of_both_is_compared_and_a_limit_is_between_two_rates() {
         legacy.notes.contains(&note.to_owned()),
         "{:?}",
         legacy.notes
+    );
+}
+
+#[test]
+fn a_rate_at_which_it_broke_is_none_that_it_holds() {
+    let legacy = of(vec![
+        step(100, HELD, [0.01, 0.01]),
+        step(150, BROKEN, [1.0, 1.0]),
+    ]);
+    let candidate = of(vec![
+        step(50, HELD, [0.01, 0.01]),
+        step(100, BROKEN, [1.0, 1.0]),
+    ]);
+    let measures = with_limits(Vec::new(), [&legacy, &candidate]);
+    let threshold = |text: &str| {
+        let threshold = [text.parse().expect("a threshold")];
+        judge(&threshold, &measures, Judged::default(), Advice::Runs).remove(0)
+    };
+    assert_eq!(threshold("rate >= +0%").outcome, MetricsOutcome::Fail);
+    let open = threshold("rate >= -50%");
+    assert_eq!(open.outcome, MetricsOutcome::Undecided);
+    assert!(open.why.ends_with("would tell (--refine)"), "{}", open.why);
+}
+
+#[test]
+fn a_share_that_one_run_differs_by_is_chance_and_nothing_demanded_is_no_pass() {
+    let judged = |outcome| JudgedThreshold {
+        threshold: "p99 <= +10%".to_owned(),
+        outcome,
+        why: "it is +5.0 %".to_owned(),
+    };
+    for outcome in [MetricsOutcome::Pass, MetricsOutcome::Fail] {
+        let mut one = judged(outcome);
+        doubt_one_run(&mut one, [1, 3]);
+        assert_eq!(one.outcome, MetricsOutcome::Undecided);
+        assert!(one.why.contains("--repeats 3"), "{}", one.why);
+        let mut two = judged(outcome);
+        doubt_one_run(&mut two, [2, 2]);
+        assert_eq!(two, judged(outcome));
+    }
+    let holds = |rate| of(vec![step(rate, HELD, [0.01, 0.01])]);
+    let told = not_judged([&holds(400), &holds(100)]);
+    assert!(
+        told.contains("the candidate holds 100/s and the legacy 400/s (-75.0 %)"),
+        "{told}"
     );
 }
 
