@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode, Uri, response};
+use http::{HeaderMap, Method, Request, Uri, response};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -53,19 +53,7 @@ impl Fetching {
         })
     }
 
-    /// The status and the bytes of an answer to a request without a body.
-    pub(crate) async fn ask(
-        &self,
-        method: Method,
-        uri: Uri,
-        headers: &HeaderMap,
-        within: Within,
-    ) -> Result<(StatusCode, Bytes), Missed> {
-        let (head, body) = self.answer(method, uri, headers, within).await?;
-        Ok((head.status, body))
-    }
-
-    /// The same with the whole head.
+    /// The head and the bytes of an answer to a request without a body.
     pub(crate) async fn answer(
         &self,
         method: Method,
@@ -80,7 +68,7 @@ impl Fetching {
         self.send(request, within).await
     }
 
-    /// The head and the bytes of an answer to any request.
+    /// The same of any request.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,

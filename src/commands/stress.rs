@@ -33,7 +33,7 @@ use crate::process::signals::{Hangup, Signal, Signals};
 /// Between two looks of a terminal, and for the end of the load.
 const LOOK: Duration = Duration::from_millis(100);
 /// Between two lines of a log in one stretch of load.
-const BETWEEN_LINES: Duration = Duration::from_secs(60);
+const BETWEEN_LINES: Duration = Duration::from_mins(1);
 /// How often CPU and memory are read.
 const INTERVAL: Duration = Duration::from_millis(100);
 

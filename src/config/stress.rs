@@ -98,10 +98,10 @@ impl Layers {
         let prices = [&stress::PRICE_VCPU, &stress::PRICE_GIB]
             .map(|setting| self.is_given(setting).then(|| self.get(setting)).flatten());
         let has_prices = prices.iter().any(Option::is_some);
-        if let (Some(rates), Some(window)) = (&rates, window) {
-            if let Some(lowest) = rates.iter().chain(&at).min() {
-                self.look_at_window(&stress::WINDOW, *lowest, window, Duration::ZERO);
-            }
+        if let (Some(rates), Some(window)) = (&rates, window)
+            && let Some(lowest) = rates.iter().chain(&at).min()
+        {
+            self.look_at_window(&stress::WINDOW, *lowest, window, Duration::ZERO);
         }
         let load = self.loading(others);
         let complete = || {

@@ -35,7 +35,7 @@ impl RolloutAdmin for Controller {
             sum(&totals.total.clients, is_wanted).saturating_sub(sum(&inner.since, is_wanted))
         };
         let mut kept: Vec<RolloutKept> = totals.routes.iter().filter_map(kept).collect();
-        kept.sort_by(|one, other| other.requests.cmp(&one.requests));
+        kept.sort_by_key(|one| std::cmp::Reverse(one.requests));
         let kept_more = kept.len().saturating_sub(MOST_KEPT) as u64;
         kept.truncate(MOST_KEPT);
         RolloutDocument {

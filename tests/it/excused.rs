@@ -187,7 +187,7 @@ fn what_was_counted_by_earlier_rules_begins_when_it_was() {
     drop(store);
     let begin = parity_schemas::time::Timestamp::from_micros(begin).to_string();
     let begin = begin.get(..19).expect("a time").replace('T', " ");
-    let minute = format!("{}:00", &begin[..16]);
+    let minute = format!("{}:00", begin.get(..16).expect("a minute"));
     let ui = place.ui();
     let page = ui.ask("/groups").text();
     let told = format!("candidate_refused 20 times on GET /x, first between {minute}Z");

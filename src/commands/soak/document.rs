@@ -311,7 +311,7 @@ fn outcome(
             }
             match trend.verdict {
                 SoakVerdict::Growing => {
-                    all.push((worst, format!("{name}: {of} {}", trend.of.grows())))
+                    all.push((worst, format!("{name}: {of} {}", trend.of.grows())));
                 }
                 SoakVerdict::BelowLimit if name == NAMES[1] => {
                     let by = trend.per_request.map(|slope| by(trend.of, slope.value));

@@ -4,7 +4,7 @@ use super::*;
 
 fn bounds() -> Bounds {
     Bounds {
-        window: Duration::from_secs(60),
+        window: Duration::from_mins(1),
         min_requests: 100,
         max_error_excess: 0.01,
         max_latency_ratio: 2.0,

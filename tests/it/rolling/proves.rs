@@ -120,7 +120,7 @@ fn who_has_served_nobody_begins_low_and_rises_when_it_has_served_enough() {
     wait_for("the first step", || {
         (post(&mirror, "10").status == 200).then_some(())
     });
-    let user = (0..)
+    let user = (0..1_000)
         .map(|number| format!("user-{number}"))
         .find(|user| who(&get_as(&mirror, user, "/items/1")) == "candidate")
         .expect("one of ten is in");
