@@ -232,7 +232,10 @@ impl RolloutDocument {
                 self.percent
             ),
             Some(at) => format!("no worse than the legacy as its shadow: judged at {at}"),
-            None => format!("not judged: {unjudged} of {needed} {of}"),
+            None if unjudged < needed => format!("not judged: {unjudged} of {needed} {of}"),
+            None => format!(
+                "not judged: of {unjudged} {of}, too few answers of both services are timed"
+            ),
         }
     }
 }

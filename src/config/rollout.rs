@@ -17,6 +17,8 @@ pub(crate) struct RolloutSettings {
     pub(crate) plan: Plan,
     /// What a client is known by.
     pub(crate) by: RolloutBy,
+    /// Whether it serves requests that may have an effect, too.
+    pub(crate) unsafe_methods: bool,
     /// Keeps how it stands over a restart.
     pub(crate) state_file: PathBuf,
     /// Pause between two questions to the gate.
@@ -92,6 +94,7 @@ impl Layers {
         let percent = self.get(&rollout::CANDIDATE_PERCENT);
         let steps = self.each(&rollout::SCHEDULE);
         let by = self.get(&rollout::BY);
+        let unsafe_methods = self.get(&rollout::UNSAFE_METHODS);
         let state_file = self.get(&rollout::STATE_FILE);
         let gate_interval = self.get(&rollout::GATE_INTERVAL);
         let max_mismatch_rate = self.get(&rollout::MAX_MISMATCH_RATE);
@@ -110,6 +113,7 @@ impl Layers {
         Some(RolloutSettings {
             plan,
             by: by?,
+            unsafe_methods: unsafe_methods?,
             state_file: state_file?.into(),
             gate_interval: gate_interval?,
             max_mismatch_rate: max_mismatch_rate?,

@@ -99,9 +99,12 @@ fn shown(template: &str, settings: &MirrorSettings) -> Result<String> {
     );
     let redactor = redactor.context("the redaction settings")?;
     let request = Request {
-        method: method
-            .parse()
-            .with_context(|| format!("`{method}` is no method; write `GET /balance/{ID}`"))?,
+        method: method.parse().with_context(|| {
+            format!(
+                "`{}` is no method; write `GET /balance/{{ID}}`",
+                by_hand(method)
+            )
+        })?,
         target: without_password(url.trim()).into(),
         headers: FieldLines::default(),
         body: Body::default(),

@@ -34,7 +34,11 @@ impl RolloutAdmin for Controller {
         let since = |is_wanted: fn(ClientOutcome) -> bool| {
             sum(&totals.total.clients, is_wanted).saturating_sub(sum(&inner.since, is_wanted))
         };
-        let mut kept: Vec<RolloutKept> = totals.routes.iter().filter_map(kept).collect();
+        let mut kept: Vec<RolloutKept> = totals
+            .routes
+            .iter()
+            .filter_map(|route| kept(route, self.settings.unsafe_methods))
+            .collect();
         kept.sort_by_key(|one| std::cmp::Reverse(one.requests));
         let kept_more = kept.len().saturating_sub(MOST_KEPT) as u64;
         kept.truncate(MOST_KEPT);
@@ -200,10 +204,13 @@ fn sum(clients: &Clients, is_wanted: fn(ClientOutcome) -> bool) -> u64 {
     wanted.map(|(_, count)| count).sum()
 }
 
-/// What is told of a route that the candidate never serves: all of its requests may have an effect, or become another protocol.
-fn kept(route: &RouteEvidence) -> Option<RolloutKept> {
+/// What is told of a route that the candidate never serves: all of its requests may have an effect, if those stay at the legacy, or become
+/// another protocol.
+fn kept(route: &RouteEvidence, serves_unsafe: bool) -> Option<RolloutKept> {
     let RouteEvidence { route, counts, .. } = route;
-    let stays = |reason: &Reason| matches!(reason, Reason::UnsafeMethod | Reason::Upgrade);
+    let stays = |reason: &Reason| {
+        *reason == Reason::Upgrade || (*reason == Reason::UnsafeMethod && !serves_unsafe)
+    };
     let left: u64 = counts
         .not_compared
         .iter()
@@ -213,7 +220,9 @@ fn kept(route: &RouteEvidence) -> Option<RolloutKept> {
         .iter()
         .any(|method| route.starts_with(method));
     let served = sum(&counts.clients, ClientOutcome::is_of_candidate);
-    let never = served == 0 && counts.received > 0 && (!is_safe || left == counts.received);
+    let never = served == 0
+        && counts.received > 0
+        && ((!is_safe && !serves_unsafe) || left == counts.received);
     never.then(|| RolloutKept {
         route: route.clone(),
         requests: counts.received,

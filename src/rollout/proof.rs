@@ -77,6 +77,12 @@ pub(super) fn lacks(
     if standing.good.is_some() {
         return None;
     }
+    if let Some(untimed) = standing.untimed.filter(|_| standing.served >= needed) {
+        return Some(format!(
+            "it served {} requests under {from} %, and {untimed} answers are timed of both services of the {needed} by which they are compared",
+            standing.served
+        ));
+    }
     if standing.served > 0 {
         return Some(format!(
             "it served {} of the {needed} requests under {from} % by which it is judged",
@@ -85,7 +91,7 @@ pub(super) fn lacks(
     }
     let by = by_told(&settings.by);
     let who = match seen.clients {
-        0 => "no request was received since the mirror began".to_owned(),
+        0 => "no request that it may serve was received since the mirror began".to_owned(),
         MANY_CLIENTS.. => format!("by = \"{by}\" has nobody who is in"),
         count => format!(
             "by = \"{by}\" sees {count} {}",

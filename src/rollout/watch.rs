@@ -2,7 +2,8 @@
 //!
 //! While the candidate serves, that is what clients get, so it needs no comparison; the gate looks at what differs. While it serves
 //! nobody, its shadows show what clients would get. Where a window has too few requests to say anything, those since the last judgement are
-//! taken together: a slow candidate that few clients ask is slow, too.
+//! taken together: a slow candidate that few clients ask is slow, too. Errors and times are judged apart, because fewer answers of the legacy
+//! than of the candidate may be timed, where only a sample is shadowed.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -31,12 +32,37 @@ pub(super) struct Watch {
 struct Degree {
     /// When it came into force.
     began: RolloutSeen,
-    /// When it was last judged by enough requests.
+    /// When its errors were last judged by enough requests.
     judged: RolloutSeen,
-    /// The time of that, if it did no worse.
+    /// When its times were last judged by enough of both services: few answers of the legacy may be timed.
+    timed: RolloutSeen,
+    /// Whether its times were judged, or there are none to judge by.
+    are_timed: bool,
+    /// When it was last judged, and did no worse.
     good: Option<Timestamp>,
-    /// What the candidate does worse, by the last judgement.
-    worse: Option<String>,
+    /// Which errors it has more, by the last judgement.
+    errors: Option<String>,
+    /// What it answers later, by the last judgement.
+    slower: Option<String>,
+}
+
+impl Degree {
+    fn begin(seen: &RolloutSeen) -> Self {
+        Self {
+            began: seen.clone(),
+            judged: seen.clone(),
+            timed: seen.clone(),
+            are_timed: false,
+            good: None,
+            errors: None,
+            slower: None,
+        }
+    }
+
+    /// What the candidate does worse.
+    fn worse(&self) -> Option<&String> {
+        self.errors.as_ref().or(self.slower.as_ref())
+    }
 }
 
 /// Which of the candidate's requests are looked at.
@@ -55,6 +81,8 @@ pub(super) struct Standing {
     pub(super) served: u64,
     /// Requests since it was judged last.
     pub(super) unjudged: u64,
+    /// Answers of the service that has fewer that are timed, of those that are not judged yet; `None` if times were judged.
+    pub(super) untimed: Option<u64>,
     /// When it was last judged and did no worse.
     pub(super) good: Option<Timestamp>,
     /// What it does worse, by the last judgement.
@@ -90,7 +118,7 @@ impl Role {
 impl Watch {
     /// Another percent is in force: what was seen before says nothing of those who come now.
     pub(super) fn begin(&mut self) {
-        self.degree = None;
+        *self = Self::default();
     }
 
     /// Takes in what was seen by now, and says why all clients must go back, if so; of shadows, why nobody may come.
@@ -101,28 +129,46 @@ impl Watch {
         now: Instant,
         bounds: &Bounds,
     ) -> Option<String> {
-        let degree = self.degree.get_or_insert_with(|| Degree {
-            began: seen.clone(),
-            judged: seen.clone(),
-            good: None,
-            worse: None,
-        });
-        let enough = |[_, candidate]: &[ServedCounts; 2]| candidate.requests >= bounds.min_requests;
-        let window = self
-            .kept
-            .front()
-            .map(|(_, before)| role.since(&seen, before));
+        let degree = self.degree.get_or_insert_with(|| Degree::begin(&seen));
+        let needed = bounds.min_requests;
+        let front = self.kept.front();
+        let window = front.map(|(_, before)| role.since(&seen, before));
+        let enough = |[_, candidate]: &[ServedCounts; 2]| candidate.requests >= needed;
         let since = role.since(&seen, &degree.judged);
-        let is_judged = is_whole(&since, bounds);
-        let judged = window.filter(enough).or(enough(&since).then_some(since));
-        if let Some(judged) = judged {
-            degree.worse = worse(&judged, bounds);
-            if is_judged {
-                degree.good = degree.worse.is_none().then(Timestamp::now);
-                degree.judged = seen.clone();
-            }
+        let is_judged = enough(&since);
+        let errors = window
+            .as_ref()
+            .filter(|window| enough(window))
+            .or(is_judged.then_some(&since));
+        if let Some(errors) = errors {
+            degree.errors = more_errors(errors, bounds);
         }
-        let why = degree.worse.clone();
+        let of_both = |sides: &[ServedCounts; 2]| sides.iter().all(|side| side.timed() >= needed);
+        let since = role.since(&seen, &degree.timed);
+        let times = window
+            .as_ref()
+            .filter(|window| of_both(window))
+            .or(of_both(&since).then_some(&since));
+        if let Some(times) = times {
+            degree.slower = slower(times, bounds);
+            degree.are_timed = true;
+            degree.timed = seen.clone();
+        }
+        // Streams, or nothing is shadowed: then errors are what there is.
+        let [legacy, candidate] = &since;
+        if legacy.timed().min(candidate.timed()) == 0
+            && candidate.requests >= needed.saturating_mul(2)
+        {
+            degree.are_timed = true;
+        }
+        let why = degree.worse().cloned();
+        if why.is_some() {
+            degree.good = None;
+        }
+        if is_judged && degree.are_timed {
+            degree.good = why.is_none().then(Timestamp::now);
+            degree.judged = seen.clone();
+        }
         self.keep(seen, now, bounds.window);
         why
     }
@@ -133,11 +179,13 @@ impl Watch {
             return Standing::default();
         };
         let requests = |before| role.of(seen).since(role.of(before)).requests;
+        let [legacy, candidate] = role.since(seen, &degree.timed);
         Standing {
             served: seen.candidate.since(&degree.began.candidate).requests,
             unjudged: requests(&degree.judged),
+            untimed: (!degree.are_timed).then(|| legacy.timed().min(candidate.timed())),
             good: degree.good,
-            worse: degree.worse.clone(),
+            worse: degree.worse().cloned(),
         }
     }
 
@@ -169,32 +217,23 @@ impl Watch {
     }
 }
 
-/// Whether these requests say all that they will. Times of both take answers of both, of which the legacy's may come later, as a shadow;
-/// where none come after as many requests again, because they are streams or nothing is shadowed, errors are what there is.
-fn is_whole([legacy, candidate]: &[ServedCounts; 2], bounds: &Bounds) -> bool {
-    let needed = bounds.min_requests;
-    let are_timed = [legacy, candidate]
-        .iter()
-        .all(|side| side.timed() >= needed);
-    (candidate.requests >= needed && are_timed) || candidate.requests >= needed.saturating_mul(2)
-}
-
-/// What the candidate does worse than the legacy, if anything.
-fn worse([legacy, candidate]: &[ServedCounts; 2], bounds: &Bounds) -> Option<String> {
+/// Which errors the candidate has more than the legacy, if so.
+fn more_errors([legacy, candidate]: &[ServedCounts; 2], bounds: &Bounds) -> Option<String> {
     let (of_candidate, of_legacy) = (candidate.error_rate(), legacy.error_rate());
-    if of_candidate > of_legacy + bounds.max_error_excess {
-        return Some(format!(
+    (of_candidate > of_legacy + bounds.max_error_excess).then(|| {
+        format!(
             "{:.2} % errors of the candidate in its last {} requests, {:.2} % of the legacy in {}; {:.2} % more are allowed",
             of_candidate * 100.0,
             candidate.requests,
             of_legacy * 100.0,
             legacy.requests,
             bounds.max_error_excess * 100.0
-        ));
-    }
-    if legacy.timed() < bounds.min_requests || candidate.timed() < bounds.min_requests {
-        return None;
-    }
+        )
+    })
+}
+
+/// How much later than the legacy the candidate answers, if it does.
+fn slower([legacy, candidate]: &[ServedCounts; 2], bounds: &Bounds) -> Option<String> {
     let [fast, slow] = [legacy, candidate].map(|side| side.times.quantile_bucket(QUANTILE));
     // What is kept of a time is a bucket: it is slower only if it is for every two times of both.
     let (fast, slow) = (upper_bound(fast?), lower_bound(slow?));

@@ -91,6 +91,9 @@ fn meaning(limit: &str) -> &'static str {
         "crowded" => {
             "many calls to one address at once without a common correlation header, so nobody knows which belong together; let both services pass x-request-id, x-correlation-id or traceparent on, or name theirs by --correlate-by"
         }
+        "uncorrelated" => {
+            "calls of the legacy without a partner do not count by --shadowed some, and no correlation id shows that their requests did not reach the candidate; let both services pass x-request-id, x-correlation-id or traceparent on, or name theirs by --correlate-by"
+        }
         "broken_off" => "what came was not a whole call",
         "http2" => {
             "a connection speaks HTTP/2, which the stub does not; let the service speak HTTP/1.1"

@@ -32,6 +32,11 @@ pub(crate) struct Book {
     order: Option<Order>,
     wait: Duration,
     next: u64,
+    /// Calls of the legacy that do not count because their requests did not reach the candidate, and of which no id says so: they have
+    /// none, or one that had reached it before ids were known to tell requests apart.
+    uncorrelated: u64,
+    /// The same of calls with an id, which says so only if ids are shared at the end.
+    with_id: u64,
     /// Ids that both sides have sent, until there are [`PROVE_SHARED`].
     shared_ids: Vec<Box<str>>,
     reached: Reached,
@@ -56,6 +61,8 @@ impl Book {
             order: in_order.then(|| Order::new(wait)),
             wait,
             next: 0,
+            uncorrelated: 0,
+            with_id: 0,
             shared_ids: Vec::new(),
             reached: Reached::default(),
             shadowed,
@@ -151,7 +158,12 @@ impl Book {
         let Some((partner, fit)) = partner else {
             return false;
         };
-        let fit = queues.certain(fit);
+        let same = queues
+            .candidate
+            .get(place)
+            .is_some_and(|candidate| kin(&candidate.call, &partner.call) == Kin::Same);
+        // As for those that are asked about later: pairs of one request say nothing of others.
+        let fit = if same { fit } else { queues.certain(fit) };
         if let Some(candidate) = queues.candidate.remove(place) {
             self.waiting -= 2;
             self.pair(Side::Candidate, candidate, partner, fit);
@@ -185,6 +197,13 @@ impl Book {
             for _ in 0..waiting {
                 self.judge.lose("unsettled");
             }
+        }
+        let mut uncorrelated = std::mem::take(&mut self.uncorrelated);
+        if self.shared_ids.len() < PROVE_SHARED {
+            uncorrelated += std::mem::take(&mut self.with_id);
+        }
+        for _ in 0..uncorrelated {
+            self.judge.lose("uncorrelated");
         }
         &mut self.judge
     }
@@ -286,6 +305,12 @@ impl Book {
         };
         let is_known =
             side == Side::Candidate || self.shadowed == Some(Shadowed::All) || has_come();
+        if !is_known && self.shadowed == Some(Shadowed::Some) {
+            match waiting.call.correlation.as_deref() {
+                Some(id) if !self.reached.has(id) => self.with_id += 1,
+                _ => self.uncorrelated += 1,
+            }
+        }
         self.judge
             .alone(side, &waiting.call, waiting.since, is_known);
     }

@@ -134,15 +134,72 @@ fn two_errors_in_a_hundred_of_many_thousand_are_no_breach() {
     assert_eq!(look(&mut watch, start, 2, at(5_100, 6), Role::Serves), None);
 }
 
+/// Only a third of what the candidate serves is asked of the legacy, too, or its answers are large: its times come later.
+#[test]
+fn a_slow_candidate_is_found_though_few_answers_of_the_legacy_are_timed() {
+    for (millis, is_slow) in [(41, true), (4, false)] {
+        let (mut watch, start) = (Watch::default(), Instant::now());
+        let at = |second: u64| {
+            seen(
+                counts(second / 3, 4, 0),
+                counts(second, millis, 0),
+                counts(0, 1, 0),
+            )
+        };
+        let mut found = None;
+        for second in 0..=330 {
+            found = found.or(look(&mut watch, start, second, at(second), Role::Serves));
+            let standing = watch.standing(&at(second), Role::Serves);
+            let is_known = second >= 300;
+            assert_eq!(standing.untimed.is_none(), is_known, "{second}");
+            assert_eq!(standing.good.is_some(), is_known && !is_slow, "{second}");
+        }
+        assert_eq!(found.is_some(), is_slow);
+    }
+    // Where the legacy is never asked, errors are what there is.
+    let (mut watch, start) = (Watch::default(), Instant::now());
+    let at = |served: u64| seen(counts(0, 1, 0), counts(served, 41, 0), counts(0, 1, 0));
+    for second in 0..=200 {
+        assert_eq!(
+            look(&mut watch, start, second, at(second), Role::Serves),
+            None
+        );
+        let is_good = watch.standing(&at(second), Role::Serves).good.is_some();
+        assert_eq!(is_good, second >= 200, "{second}");
+    }
+}
+
+/// Good requests of the percent before made the first bad ones of the next too few to see.
+#[test]
+fn a_percent_is_judged_by_its_own_requests() {
+    let (mut watch, start) = (Watch::default(), Instant::now());
+    let at = |served: u64, errors| {
+        seen(
+            counts(served, 4, 0),
+            counts(served, 4, errors),
+            counts(0, 1, 0),
+        )
+    };
+    look(&mut watch, start, 0, at(0, 0), Role::Serves);
+    assert_eq!(
+        look(&mut watch, start, 30, at(1_500, 0), Role::Serves),
+        None
+    );
+    watch.begin();
+    look(&mut watch, start, 31, at(1_500, 0), Role::Serves);
+    assert!(look(&mut watch, start, 32, at(1_600, 14), Role::Serves).is_some());
+    assert!(watch.standing(&at(1_600, 14), Role::Serves).good.is_none());
+}
+
 /// A bucket has a width, by which twice as long could be more than that.
 #[test]
 fn a_time_of_twice_as_long_is_never_slower_by_the_width_of_a_bucket() {
     for millis in 11..500 {
         let [legacy, candidate] = [millis, 2 * millis].map(|millis| counts(1_000, millis, 0));
-        assert_eq!(worse(&[legacy, candidate], &bounds()), None, "{millis} ms");
+        assert_eq!(slower(&[legacy, candidate], &bounds()), None, "{millis} ms");
         let [legacy, candidate] = [10 * millis, 22 * millis].map(|millis| counts(1_000, millis, 0));
         assert!(
-            worse(&[legacy, candidate], &bounds()).is_some(),
+            slower(&[legacy, candidate], &bounds()).is_some(),
             "{millis}0 ms"
         );
     }

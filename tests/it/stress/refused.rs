@@ -187,6 +187,7 @@ fn secrets_of_what_would_be_sent_are_not_told() {
     for more in [
         &["--request", "GET /a/{id}?token=hunter2"][..],
         &["--request", "GET /a b?token=hunter2"],
+        &["--request", "https://me:hunter2@there.example/ GET"],
         &["--request", "GET /a", "--header", "Authorization hunter2"],
     ] {
         let more = [more, &["--rates", "60"]].concat();

@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clickhouse::Row;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 
 use super::ClickHouseReader;
 use super::parts::PartName;
 use super::replicas::{BY_ORIGIN, ORIGIN};
+use super::time;
 use crate::error::StoreError;
 
 /// Most identities that are kept, over all parts: some megabytes. With more of them a table is read as a whole.
@@ -53,17 +55,39 @@ struct CountedRow {
 }
 
 impl ClickHouseReader {
-    /// Which identities anything was counted for.
-    pub(super) fn counted_for(&self) -> Result<CountedFor, StoreError> {
+    /// Which identities anything was counted for; of one migration only where it is named. Where the whole table must be read, only its rows
+    /// from a time on are, if that is given.
+    pub(super) fn counted_for(
+        &self,
+        migration: Option<&str>,
+        since: Option<Timestamp>,
+    ) -> Result<CountedFor, StoreError> {
         let known = match &self.remembered {
             Some(remembered) => self.counted_by_part(&remembered.kind())?,
             None => None,
         };
-        if let Some(known) = known {
+        let is_asked =
+            |identity: &Identity| migration.is_none_or(|name| identity.migration == name);
+        if let Some(mut known) = known {
+            known.retain(|identity, _| is_asked(identity));
             return Ok(known);
         }
+        let mut conditions = Vec::new();
+        conditions.extend(migration.map(|_| "t.migration = ?".to_owned()));
+        conditions
+            .extend(since.map(|since| format!("t.interval_start >= {}", time(since.as_micros()))));
+        let condition = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!("WHERE {}", conditions.join(" AND "))
+        };
+        let question = self.counted("''", &condition);
+        let question = match migration {
+            Some(migration) => question.bind(migration),
+            None => question,
+        };
         let mut counted = CountedFor::new();
-        for row in self.ask(self.counted("''", ""))? {
+        for row in self.ask(question)? {
             self.add_counted(&mut counted, row)?;
         }
         Ok(counted)
@@ -74,39 +98,48 @@ impl ClickHouseReader {
         let Some(parts) = self.parts(RecordType::Tally)? else {
             return Ok(None);
         };
-        let lacking: HashMap<&str, (&PartName, u64)> = kept.with(|kept| {
+        let mut lacking: HashMap<&str, (&PartName, u64)> = HashMap::new();
+        let mut known: Vec<Arc<CountedFor>> = Vec::new();
+        kept.with(|kept| {
             kept.retain(|name, _| parts.has(name));
-            parts
-                .with_rows()
-                .filter(|(name, _)| !kept.contains_key(*name))
-                .map(|(name, rows)| (as_in_query(name), (name, rows)))
-                .collect()
+            for (name, rows) in parts.with_rows() {
+                match kept.get(name) {
+                    Some(counted) => known.push(Arc::clone(counted)),
+                    None => drop(lacking.insert(as_in_query(name), (name, rows))),
+                }
+            }
         });
         if lacking.len() > MAX_NAMED {
             return Ok(None);
         }
-        if !lacking.is_empty() && !self.read_lacking(kept, &lacking)? {
-            return Ok(None);
+        if !lacking.is_empty() {
+            let Some(read) = self.read_lacking(&lacking)? else {
+                return Ok(None);
+            };
+            let identities: usize = read.iter().map(|(_, counted)| counted.len()).sum();
+            kept.with(|kept| {
+                let held: usize = kept.values().map(|counted| counted.len()).sum();
+                if held + identities <= MAX_KEPT {
+                    kept.extend(
+                        read.iter()
+                            .map(|(name, counted)| ((*name).clone(), Arc::clone(counted))),
+                    );
+                }
+            });
+            known.extend(read.into_iter().map(|(_, counted)| counted));
         }
-        let known: Option<Vec<Arc<CountedFor>>> = kept.with(|kept| {
-            let names = parts.with_rows().map(|(name, _)| name);
-            names.map(|name| kept.get(name).cloned()).collect()
-        });
-        Ok(known.map(|known| {
-            let mut counted = CountedFor::new();
-            for (identity, began_at) in known.iter().flat_map(|part| part.iter()) {
-                newer(&mut counted, identity.clone(), *began_at);
-            }
-            counted
-        }))
+        let mut counted = CountedFor::new();
+        for (identity, began_at) in known.iter().flat_map(|part| part.iter()) {
+            newer(&mut counted, identity.clone(), *began_at);
+        }
+        Ok(Some(counted))
     }
 
-    /// Reads some parts. False if what was read is not all of them: one was merged since its name was read.
-    fn read_lacking(
+    /// Reads some parts. `None` if what was read is not all of them: one was merged since its name was read.
+    fn read_lacking<'p>(
         &self,
-        kept: &KeptByPart,
-        lacking: &HashMap<&str, (&PartName, u64)>,
-    ) -> Result<bool, StoreError> {
+        lacking: &HashMap<&str, (&'p PartName, u64)>,
+    ) -> Result<Option<Vec<(&'p PartName, Arc<CountedFor>)>>, StoreError> {
         let names: Vec<&str> = lacking.keys().copied().collect();
         let mut read: HashMap<String, (CountedFor, u64)> = HashMap::new();
         let question = self.counted("_part", "WHERE _part IN ?").bind(names);
@@ -115,24 +148,11 @@ impl ClickHouseReader {
             *rows += row.rows;
             self.add_counted(counted, row)?;
         }
-        let is_whole = lacking
-            .iter()
-            .all(|(part, (_, rows))| read.get(*part).is_some_and(|(_, found)| found == rows));
-        let identities: usize = read.values().map(|(counted, _)| counted.len()).sum();
-        if is_whole {
-            kept.with(|kept| {
-                let held: usize = kept.values().map(|counted| counted.len()).sum();
-                if held + identities > MAX_KEPT {
-                    return;
-                }
-                for (part, (counted, _)) in read {
-                    if let Some((name, _)) = lacking.get(part.as_str()) {
-                        kept.insert((*name).clone(), Arc::new(counted));
-                    }
-                }
-            });
-        }
-        Ok(is_whole)
+        let each = lacking.iter().map(|(part, (name, rows))| {
+            let (counted, found) = read.remove(*part)?;
+            (found == *rows).then(|| (*name, Arc::new(counted)))
+        });
+        Ok(each.collect())
     }
 
     fn counted(&self, part: &str, condition: &str) -> clickhouse::query::Query {

@@ -26,10 +26,9 @@ impl ClickHouseReader {
     /// What the newest matching interval counts for, and when it began.
     fn newest(&self, selection: &Selection) -> Result<Option<(Identity, Timestamp)>, StoreError> {
         let since = selection.since.map_or(i64::MIN, Timestamp::as_micros);
-        let counted = self.counted_for()?;
+        let counted = self.counted_for(Some(selection.migration()), selection.since)?;
         let matching = counted
             .into_iter()
-            .filter(|(identity, _)| identity.migration == selection.migration())
             .filter(|(identity, began_at)| selection.allows(identity) && *began_at >= since);
         let matching: Vec<(Identity, i64)> = matching.collect();
         let Some(last) = matching.iter().map(|(_, began_at)| *began_at).max() else {
@@ -104,7 +103,7 @@ impl ClickHouseReader {
             (identity, row.began_at)
         });
         let mut latest: BTreeMap<String, i64> = BTreeMap::new();
-        for (identity, began_at) in self.counted_for()?.into_iter().chain(started) {
+        for (identity, began_at) in self.counted_for(None, None)?.into_iter().chain(started) {
             if let Some(name) = name(&identity) {
                 let known = latest.entry(name).or_insert(began_at);
                 *known = began_at.max(*known);
