@@ -65,7 +65,7 @@ pub(crate) use observer::Unobserved;
 pub(crate) use own::Heard;
 pub(crate) use pending::{Ask, Pending};
 pub(crate) use purpose::Purpose;
-pub(crate) use receive::{BodyAhead, may_send, receive};
+pub(crate) use receive::{BodyAhead, Received, may_send, receive};
 pub(crate) use recorded::{Sending, send_recorded};
 pub(crate) use resources::{ProcessResources, WorkerResources};
 pub(crate) use rollout::{RolloutState, is_safe};

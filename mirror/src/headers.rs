@@ -187,10 +187,14 @@ pub(crate) fn shadow_depth(headers: &HeaderMap) -> u32 {
 }
 
 /// Fields by which frameworks let a client say another method than that of its request.
-static OTHER_METHOD: [HeaderName; 3] = [
+/// Interfaces of the kind of CGI make no difference between `-` and `_`.
+static OTHER_METHOD: [HeaderName; 6] = [
     HeaderName::from_static("x-http-method-override"),
     HeaderName::from_static("x-http-method"),
     HeaderName::from_static("x-method-override"),
+    HeaderName::from_static("x_http_method_override"),
+    HeaderName::from_static("x_http_method"),
+    HeaderName::from_static("x_method_override"),
 ];
 
 /// Whether a request, of which `of` gives the values of a field, asks for another method that may have an effect.

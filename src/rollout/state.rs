@@ -282,7 +282,13 @@ pub(super) fn itself(path: &Path) -> PathBuf {
 fn read(path: &Path, migration: &str) -> Result<Option<Saved>, String> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A link whose target is away, on a volume that is not mounted: what is there, nobody knows.
+            return match std::fs::symlink_metadata(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                _ => Err("it is a link to a file that is not there".to_owned()),
+            };
+        }
         Err(error) => return Err(error.to_string()),
     };
     if !found.is_file() || found.len() > MOST_BYTES {

@@ -21,7 +21,7 @@ use parity_sink::{Reader, Selection, StoreError};
 use super::changes::who;
 use super::down::{Between, LATELY_MICROS, begin_of_now, length, live};
 use super::history::switches;
-use super::words::{plural, shown};
+use super::words::{plural, shown, version};
 use super::{Status, Tone};
 
 /// Without a request for this long, that is told.
@@ -229,6 +229,29 @@ impl Now<'_> {
         }
         let runs = self.watermarks;
         let heard = runs.iter().filter_map(|run| run.last_heard).max()?;
+        // The mirror that is asked is at work, whatever the record says of it.
+        if let Some(own) = self.status {
+            if let Some(error) = &own.store_error {
+                return Some(Alert::bad(
+                    "The record stands still",
+                    format!(
+                        "this mirror cannot write to the store: {error}; what it counts waits, and what stands here was written by {}",
+                        moment(heard)
+                    ),
+                ));
+            }
+            if own.candidate_version != self.candidate_version {
+                return Some(Alert {
+                    tone: Tone::Plain,
+                    what: "Nothing of this version is recorded now".to_owned(),
+                    about: format!(
+                        "the last process with it was heard of at {}; this mirror sends requests to candidate {}",
+                        moment(heard),
+                        version(&own.candidate_version)
+                    ),
+                });
+            }
+        }
         let is_ended = runs.iter().all(|run| run.state != RunState::Silent);
         Some(Alert {
             tone: if is_ended { Tone::Plain } else { Tone::Bad },

@@ -26,7 +26,6 @@ use crate::exchange::meters::ShadowEnd;
 use crate::exchange::pending::{Ask, Pending};
 use crate::exchange::purpose::Purpose;
 use crate::exchange::resources::WorkerResources;
-use crate::exchange::rollout::is_safe;
 use crate::exchange::services::Services;
 use crate::exchange::serving::Serving;
 use crate::exchange::side::{BySide, Side};
@@ -186,7 +185,7 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     let terms = &*asker.terms;
     let side = ask.side();
     let is_read = || {
-        let is_safe = pending.with_head(|head| is_safe(&head.method));
+        let is_safe = pending.with_head(RequestHead::is_safe);
         is_safe && pending.copied(side).is_none()
     };
     let mut attempt = Attempt {

@@ -36,6 +36,17 @@ pub(super) fn is_overridden<'a, V: Iterator<Item = &'a [u8]>>(
     policy.shadow != Some(true) && headers::says_unsafe_method(values)
 }
 
+/// Whether a GraphQL request may have an effect: anything in it is no query, or cannot be read.
+pub(super) fn may_write(operation: &Operation) -> bool {
+    let mut parts = operation.parts().iter();
+    parts.any(|part| {
+        matches!(
+            part.access(),
+            Access::Writes | Access::Streams | Access::Unknown
+        )
+    })
+}
+
 /// Whether a GraphQL request may be shadowed: all that it has must be allowed, also what it does not ask for.
 pub(super) fn allows_operation(route: &Route, method: &Method, operation: &Operation) -> bool {
     let mut parts = operation.parts().iter();

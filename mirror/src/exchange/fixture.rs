@@ -96,6 +96,7 @@ pub(super) fn head() -> RequestHead {
         headers: HeaderMap::new(),
         keeps_buffer: true,
         version: Version::HTTP_11,
+        has_effect: false,
         peer: Some(Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false))),
     }
 }

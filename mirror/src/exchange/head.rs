@@ -11,8 +11,9 @@ use http::uri::{self, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
 use http_body::Body;
 use parity_schemas::exchange::{self, Origin};
+use parity_schemas::fields::FieldValue;
 
-use crate::exchange::detach;
+use crate::exchange::{detach, is_safe};
 use crate::forwarding::{Forwarding, Peer};
 use crate::headers::{self, Wire};
 use crate::spelling::Spelling;
@@ -28,6 +29,8 @@ pub(crate) struct RequestHead {
     /// Whether it was read into a buffer that is much larger than it.
     pub(crate) keeps_buffer: bool,
     pub(crate) version: Version,
+    /// Whether it may have an effect though its method has none.
+    pub(crate) has_effect: bool,
     /// Who sent it, if anybody did.
     pub(crate) peer: Option<Rc<Peer>>,
 }
@@ -113,10 +116,11 @@ impl RequestHead {
         self.version == Version::HTTP_11 && headers::expects_continue(&self.headers)
     }
 
-    /// Whether the method has no effect by itself (RFC 9110 §9.2.1), so that it may be sent twice. That a method is idempotent is
-    /// not enough: the second DELETE is answered otherwise than the first, and another client's change may have come between two PUTs.
+    /// Whether it has no effect, by its method (RFC 9110 §9.2.1) and by what else it says, so that it may be sent twice. That a method is
+    /// idempotent is not enough: the second DELETE is answered otherwise than the first, and another client's change may have come
+    /// between two PUTs.
     pub(crate) fn is_safe(&self) -> bool {
-        self.method.is_safe()
+        is_safe(&self.method) && !self.has_effect
     }
 
     /// Whether the client announced the length of the body.
@@ -176,6 +180,11 @@ impl RequestHead {
             headers,
             keeps_buffer: false,
             version: origin.version,
+            // What else it asks for was looked at before.
+            has_effect: headers::says_unsafe_method(|name| {
+                let values = request.headers.get_all(name);
+                values.map(FieldValue::as_bytes)
+            }),
             peer: origin.client.map(peer),
         })
     }

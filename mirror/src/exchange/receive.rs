@@ -19,6 +19,7 @@ use crate::exchange::head::RequestHead;
 use crate::exchange::naming::Naming;
 use crate::exchange::terms::Terms;
 use crate::exchange::ticket::Ticket;
+use crate::headers;
 
 /// Where the operation of a request is.
 enum Asks {
@@ -39,28 +40,42 @@ pub(crate) enum BodyAhead {
     Unread,
 }
 
-/// Counts a request as received. Returns also why it must not be shadowed, decided from its head; that of a request whose
-/// operation is in its body is known later.
+/// What is known of a request from its head.
+pub(crate) struct Received {
+    pub(crate) ticket: Ticket,
+    /// Why it must not be shadowed; that of a request whose operation is in its body is known later.
+    pub(crate) refusal: Option<Reason>,
+    /// Whether it may have an effect though its method has none, whatever its route allows: its route says so, or it asks for another method,
+    /// or for a mutation.
+    pub(crate) has_effect: bool,
+}
+
+/// Counts a request as received.
 pub(crate) fn receive(
     terms: &Rc<Terms>,
     route: Arc<Route>,
     parts: &request::Parts,
     body: BodyAhead,
-) -> (Ticket, Option<Reason>) {
+) -> Received {
     let policy = *route.policy();
     let (method, headers) = (&parts.method, &parts.headers);
+    let mut has_effect = policy.shadow == Some(false)
+        || headers::says_unsafe_method(|name| {
+            headers.get_all(name).iter().map(HeaderValue::as_bytes)
+        });
     let refusal = |allowed| eligibility::refusal(terms, &policy, allowed, headers);
     let asks = if policy.graphql {
         asks(method, &parts.uri, headers, body)
     } else {
         Asks::Nothing
     };
-    match asks {
+    let (ticket, refusal) = match asks {
         Asks::Nothing => {
             let refusal = refusal(eligibility::allows_method(&policy, method));
             (Ticket::receive(terms, route), refusal)
         }
         Asks::This(operation) => {
+            has_effect |= eligibility::may_write(&operation);
             let allowed = eligibility::allows_operation(&route, method, &operation);
             let route = terms.operation_route(&route, &operation);
             let refusal = eligibility::refusal(terms, route.policy(), allowed, headers);
@@ -71,6 +86,11 @@ pub(crate) fn receive(
             let naming = Naming::new(terms, route, refusal);
             (Ticket::begin(terms, naming), None)
         }
+    };
+    Received {
+        ticket,
+        refusal,
+        has_effect,
     }
 }
 

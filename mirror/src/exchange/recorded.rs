@@ -21,7 +21,7 @@ use crate::exchange::head::RequestHead;
 use crate::exchange::intake::Intake;
 use crate::exchange::own::{Heard, Own};
 use crate::exchange::pending::{Ask, Pending};
-use crate::exchange::receive::{BodyAhead, receive};
+use crate::exchange::receive::{BodyAhead, Received, receive};
 use crate::exchange::ticket::Ticket;
 
 /// A request of a recording, and how it is sent.
@@ -70,7 +70,11 @@ pub(crate) fn send_recorded<B: AskBody>(
         _ if too_large => BodyAhead::Unread,
         _ => BodyAhead::Readable,
     };
-    let (mut ticket, refusal) = receive(terms, route, &parts, ahead);
+    let Received {
+        mut ticket,
+        refusal,
+        has_effect: _,
+    } = receive(terms, route, &parts, ahead);
     let held = beside(&ticket);
     ticket.hold(held);
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));

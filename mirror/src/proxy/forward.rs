@@ -18,7 +18,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, Ask, Asker, BodyAhead, Pending, RequestHead, Side, Ticket};
+use crate::exchange::{self, Ask, Asker, BodyAhead, Pending, Received, RequestHead, Side, Ticket};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
@@ -114,7 +114,11 @@ async fn answer_to(
         Some(_) if too_large || wants_upgrade => BodyAhead::Unread,
         Some(_) => BodyAhead::Readable,
     };
-    let (ticket, refusal) = exchange::receive(generation.terms(), route, &parts, body);
+    let Received {
+        ticket,
+        refusal,
+        has_effect,
+    } = exchange::receive(generation.terms(), route, &parts, body);
     let client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
         // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
@@ -125,7 +129,7 @@ async fn answer_to(
         // Bytes that follow it, meant for the tunnel, may be under somebody else's control (RFC 9931).
         return Ok(close_unread(client, version, answer));
     }
-    let head = received(client, parts, spelling);
+    let head = received(client, parts, (spelling, has_effect));
     let what = (time, upload.is_some(), wants_upgrade);
     let tape = taped(&generation, &ticket, &head, what);
     if generation.mode() == Mode::Tap {
@@ -235,7 +239,11 @@ fn taped(
 }
 
 /// The head of a request as the client sent it.
-fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) -> RequestHead {
+fn received(
+    client: &Client,
+    parts: request::Parts,
+    (spelling, has_effect): (Option<Spelling>, bool),
+) -> RequestHead {
     RequestHead {
         method: parts.method,
         uri: parts.uri,
@@ -245,6 +253,7 @@ fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) 
             .http1_socket()
             .is_none_or(|socket| socket.has_large_buffer()),
         version: parts.version,
+        has_effect,
         peer: Some(Rc::clone(client.peer())),
     }
 }

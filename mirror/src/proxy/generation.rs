@@ -215,6 +215,11 @@ impl Rolling {
         refusal: Option<Reason>,
         has_body: bool,
     ) -> bool {
+        // Whatever its route allows: a shadow may be sent twice where somebody said so, and a client is served once.
+        let refusal = match head.has_effect {
+            true => Some(Reason::UnsafeMethod),
+            false => refusal,
+        };
         self.rollout.takes(&head.method, refusal, has_body)
     }
 

@@ -258,6 +258,12 @@ fn a_request_that_may_have_been_worked_on_is_not_sent_twice() {
             crate::support::wire::read_request(&mut conn, &mut buffer);
         }
     });
+    // What asks for another method has an effect, and so has what a route forbids to be sent twice.
+    let mirror = before(&legacy);
+    let mut client = mirror.client();
+    assert_eq!(client.get("/").status(), 200);
+    client.send("GET / HTTP/1.1\r\nhost: test\r\nx_http_method_override: DELETE\r\n\r\n");
+    assert_eq!(client.reply().status(), 502);
     for (method, status) in [
         ("GET", 200),
         ("HEAD", 200),

@@ -43,6 +43,29 @@ fn who_executes_a_write_is_the_candidate_and_the_legacy_only_where_a_route_says_
     }
 }
 
+/// Case 2: a GET that asks for another method, or for a mutation, was served by the candidate where its route may be shadowed.
+#[test]
+fn a_write_by_a_safe_method_is_a_write_though_its_route_may_be_shadowed() {
+    let routes = "min_requests = 100000\n[[route]]\nmatch = \"GET /quotes\"\nshadow = true\n\
+                  [[route]]\nmatch = \"GET /graphql\"\ngraphql = true\nshadow = true";
+    let place = under_way(100.0, routes);
+    let (legacy, candidate) = (named("legacy"), named("candidate"));
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
+    let user = ("x-user", "a");
+    for (path, more, serves) in [
+        ("/quotes", None, "candidate"),
+        ("/graphql?query=%7Ba%7D", None, "candidate"),
+        ("/quotes", Some(("x-http-method-override", "DELETE")), "legacy"),
+        ("/quotes", Some(("X_HTTP_Method", "put")), "legacy"),
+        ("/graphql?query=mutation%7Bpay%7D", None, "legacy"),
+        ("/graphql?query=%7B", None, "legacy"),
+    ] {
+        let headers: Vec<_> = [user].into_iter().chain(more).collect();
+        let answer = client::send(mirror.address, "GET", path, &headers, b"");
+        assert_eq!(who(&answer), serves, "{path} {more:?}");
+    }
+}
+
 #[test]
 fn a_write_that_the_candidate_may_have_got_is_not_sent_again() {
     let hang = |_: &_, stream: &mut std::net::TcpStream| {

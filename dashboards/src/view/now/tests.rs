@@ -209,6 +209,42 @@ fn that_nobody_asks_and_that_nobody_records_are_two_things() {
     assert_eq!(now, "not known: no process records now");
 }
 
+/// The page of a mirror that is at work said that no process records: of a full disk, and of a version that it had before.
+#[test]
+fn a_mirror_that_is_at_work_says_why_the_record_is_not_of_now() {
+    let lately = lately(history(1, &[(-13, 60, 0, 60, 0, 0)]), &[]);
+    for (error, version, what) in [
+        (
+            Some("disk is full"),
+            "",
+            "The record stands still: this mirror cannot write to the store: disk is full; what it counts waits, and what stands here was \
+             written by ",
+        ),
+        (
+            None,
+            "2",
+            "Nothing of this version is recorded now: the last process with it was heard of at ",
+        ),
+        (None, "", "No process records now: "),
+    ] {
+        let mut own = candidate::status(true, version);
+        own.store_error = error.map(str::to_owned);
+        let now = Now {
+            watermarks: &[run(RunState::Silent, -60)],
+            counted: None,
+            history: &history(15, &[]),
+            lately: &lately,
+            status: Some(&own),
+            candidate_version: "",
+        };
+        let alerts = alarms(&now);
+        assert!(
+            alerts.iter().any(|alert| alert.starts_with(what)),
+            "{alerts:?}"
+        );
+    }
+}
+
 #[test]
 fn shadowing_is_off_until_somebody_starts_it_or_the_process_begins_anew() {
     use AuditAction::{ShadowingOff, ShadowingOn};

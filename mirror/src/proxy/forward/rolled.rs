@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use http::Response;
 
 use super::{OpenRequest, by_legacy, passed, without_answer};
-use crate::exchange::{Ask, Completion, Side, is_safe};
+use crate::exchange::{Ask, Completion, RequestHead, Side};
 use crate::proxy::answer::Answer;
 use crate::proxy::client::Client;
 use crate::proxy::generation::{Generation, Rolling};
@@ -48,7 +48,7 @@ pub(super) async fn serve(
         return without_answer(client, open, &why).await;
     };
     rolling.candidate_did(Some(fault));
-    let is_safe = open.subject.with_head(|head| is_safe(&head.method));
+    let is_safe = open.subject.with_head(RequestHead::is_safe);
     let may_repeat = unsent.is_some() || (is_safe && open.upload.is_none());
     let legacy = shadow.or(unsent.and_then(|unsent| unsent.shadow));
     open.subject = match (open.subject, legacy) {
