@@ -345,7 +345,7 @@ impl Controller {
 
     /// Another percent is in force: what the candidate shows under it is counted from now on.
     fn begin(&self, inner: &mut Inner) {
-        inner.watch.begin();
+        inner.watch.begin(&self.mirror.rollout_seen());
         inner.since = self.book.totals().total.clients;
     }
 

@@ -116,9 +116,12 @@ impl Role {
 }
 
 impl Watch {
-    /// Another percent is in force: what was seen before says nothing of those who come now.
-    pub(super) fn begin(&mut self) {
-        *self = Self::default();
+    /// Another percent is in force from what was `seen` on: what was before says nothing of those who come now.
+    pub(super) fn begin(&mut self, seen: &RolloutSeen) {
+        *self = Self {
+            degree: Some(Degree::begin(seen)),
+            ..Self::default()
+        };
     }
 
     /// Takes in what was seen by now, and says why all clients must go back, if so; of shadows, why nobody may come.

@@ -203,18 +203,24 @@ fn a_list_of_groups_is_cut_ordered_and_filtered_by_its_address() {
     for (path, told) in [
         (
             "/groups?tab=odd",
-            "tab: `odd` is not known; use one of counting, new, known",
+            "tab: <code>odd</code> is not known; use one of counting, new, known",
         ),
-        ("/groups?page=0", "page: `0` is not a number from 1"),
+        (
+            "/groups?page=0",
+            "page: <code>0</code> is not a number from 1",
+        ),
         (
             "/causes?sinse=1h",
-            "there is no parameter `sinse`; did you mean `since`?",
+            "there is no parameter <code>sinse</code>; did you mean <code>since</code>?",
         ),
         (
             "/groups/0123456789abcdef",
-            "no group `0123456789abcdef` is counted here",
+            "no group <code>0123456789abcdef</code> is counted here",
         ),
-        ("/groups/%3Cb%3E", "no group `&#60;b&#62;` is counted here"),
+        (
+            "/groups/%3Cb%3E",
+            "no group <code>&#60;b&#62;</code> is counted here",
+        ),
     ] {
         let answer = mirror.ask(path);
         assert!(

@@ -55,7 +55,11 @@ fn a_write_by_a_safe_method_is_a_write_though_its_route_may_be_shadowed() {
     for (path, more, serves) in [
         ("/quotes", None, "candidate"),
         ("/graphql?query=%7Ba%7D", None, "candidate"),
-        ("/quotes", Some(("x-http-method-override", "DELETE")), "legacy"),
+        (
+            "/quotes",
+            Some(("x-http-method-override", "DELETE")),
+            "legacy",
+        ),
         ("/quotes", Some(("X_HTTP_Method", "put")), "legacy"),
         ("/graphql?query=mutation%7Bpay%7D", None, "legacy"),
         ("/graphql?query=%7B", None, "legacy"),
