@@ -216,9 +216,10 @@ impl Rolling {
         has_body: bool,
     ) -> bool {
         // Whatever its route allows: a shadow may be sent twice where somebody said so, and a client is served once.
-        let refusal = match head.has_effect {
-            true => Some(Reason::UnsafeMethod),
-            false => refusal,
+        let refusal = if head.has_effect {
+            Some(Reason::UnsafeMethod)
+        } else {
+            refusal
         };
         self.rollout.takes(&head.method, refusal, has_body)
     }

@@ -29,6 +29,9 @@ const MAX_NAMED: usize = 200;
 /// Each identity, and when its last interval began, in microseconds.
 pub(super) type CountedFor = BTreeMap<Identity, i64>;
 
+/// What some parts have, as it was read.
+type ReadParts<'p> = Vec<(&'p PartName, Arc<CountedFor>)>;
+
 /// What the parts of the tallies have.
 #[derive(Default)]
 pub(super) struct KeptByPart(Mutex<HashMap<PartName, Arc<CountedFor>>>);
@@ -139,7 +142,7 @@ impl ClickHouseReader {
     fn read_lacking<'p>(
         &self,
         lacking: &HashMap<&str, (&'p PartName, u64)>,
-    ) -> Result<Option<Vec<(&'p PartName, Arc<CountedFor>)>>, StoreError> {
+    ) -> Result<Option<ReadParts<'p>>, StoreError> {
         let names: Vec<&str> = lacking.keys().copied().collect();
         let mut read: HashMap<String, (CountedFor, u64)> = HashMap::new();
         let question = self.counted("_part", "WHERE _part IN ?").bind(names);
