@@ -263,11 +263,11 @@ fn a_stored_body_is_a_file_and_says_if_it_is_cut() {
     for (path, told) in [
         (
             format!("/mismatches/{id}/bodies/other"),
-            "an exchange has a `request`, a `legacy`",
+            "an exchange has a <code>request</code>, a <code>legacy</code>",
         ),
         (
             "/mismatches/x/bodies/legacy".to_owned(),
-            "`x` is not a UUID",
+            "<code>x</code> is not a UUID",
         ),
         (
             format!("/mismatches/{}/bodies/legacy", uuid::Uuid::nil()),
@@ -275,15 +275,15 @@ fn a_stored_body_is_a_file_and_says_if_it_is_cut() {
         ),
         (
             format!("/mismatches/{id}/bodies/legacy?x=1"),
-            "there is no parameter `x`; none is taken here",
+            "there is no parameter <code>x</code>; none is taken here",
         ),
         (
             format!("/decisions/{}/export?x=1", uuid::Uuid::nil()),
-            "there is no parameter `x`; none is taken here",
+            "there is no parameter <code>x</code>; none is taken here",
         ),
         (
             format!("/mismatches/{id}?group=nonsense"),
-            "`nonsense` is no fingerprint",
+            "<code>nonsense</code> is no fingerprint",
         ),
         (
             format!("/mismatches/{id}?group=0123456789ABCDEF"),

@@ -1,7 +1,7 @@
 //! The runs that have counted, and whether what each says that it has counted is in the store.
 //!
 //! A watermark says how many tallies of its run there must be, and what they count. A store that has fewer has lost some, or
-//! they are late: then nothing is decided on what it has. Neither is it on rows of an ended run that have more than that.
+//! they are late: then nothing is decided on what it has. Neither is it on rows of an ended run that have more outcomes than that.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -146,10 +146,8 @@ impl StoredTallies {
             .map(|(_, tally)| tally)
             .collect();
         let sum = |of: fn(&StoredTally) -> u64| later.iter().map(|tally| of(tally)).sum::<u64>();
-        self.is_of_another_run(
-            watermark,
-            [sum(|tally| tally.received), sum(|tally| tally.settled)],
-        ) || self.in_groups.lacks(&of_sums, watermark.in_groups, groups)
+        self.has_more(watermark, sum(|tally| tally.settled))
+            || self.in_groups.lacks(&of_sums, watermark.in_groups, groups)
             || self.in_sets.lacks(&of_sums, watermark.in_sets, sets)
             || self.tallies + sum(|_| 1) < watermark.tallies
             || self.received + sum(|tally| tally.received) < watermark.received
@@ -163,24 +161,22 @@ impl StoredTallies {
 }
 
 impl StoredTallies {
-    /// Whether the rows of a run that ended in order are not what it had counted then: nothing is added to it any more, and each of
-    /// its requests has an outcome. Of one that is at work there may be newer rows. `later` is what was received and settled in the
-    /// rows that are beside the sums of those that began before the open interval, and part of the sums of the watermark.
-    fn is_of_another_run(&self, watermark: &Watermark, later: [u64; 2]) -> bool {
+    /// Whether the rows of a run that ended in order have more outcomes than it had counted then, or than requests: nothing is added to it
+    /// any more. Of one that is at work there may be newer rows. Requests without an outcome are told elsewhere. `later` is what is settled
+    /// in the rows that are beside the sums of those that began before the open interval, and part of the sums of the watermark.
+    fn has_more(&self, watermark: &Watermark, later: u64) -> bool {
         if !watermark.ended || !watermark.under_way.is_empty() {
             return false;
         }
-        let [received, settled] = later;
-        let of_sums = [self.received + received, self.settled + settled];
         let open = self.open.values();
-        let all = open.fold(
+        let [received, settled] = open.fold(
             [self.received, self.settled],
             |[received, settled], tally| [received + tally.received, settled + tally.settled],
         );
         // A long run counts from a later time on, and may then have received before it what it settled after.
         let first = watermark.started.saturating_add_micros(INTERVAL_MICROS);
-        of_sums != [watermark.received, watermark.settled]
-            || (watermark.counted_from <= first && all[0] != all[1])
+        self.settled + later > watermark.settled
+            || (watermark.counted_from <= first && settled > received)
     }
 }
 
