@@ -215,12 +215,9 @@ fn a_list_of_groups_is_cut_ordered_and_filtered_by_its_address() {
         ),
         (
             "/groups/0123456789abcdef",
-            "no group <code>0123456789abcdef</code> is counted here",
+            "no group 0123456789abcdef is counted here",
         ),
-        (
-            "/groups/%3Cb%3E",
-            "no group <code>&#60;b&#62;</code> is counted here",
-        ),
+        ("/groups/%3Cb%3E", "no group &#60;b&#62; is counted here"),
     ] {
         let answer = mirror.ask(path);
         assert!(
