@@ -90,7 +90,9 @@ impl RouteCounted {
         let is_excused = |name: &String| fingerprints.contains(name);
         let sets = self.sets.iter();
         let sets = sets.filter(|set| set.fingerprints.iter().any(is_excused));
-        let sets = sets.cloned().collect();
+        // In one order, whichever store they came from and by whatever ids.
+        let mut sets: Vec<SetEvidence> = sets.cloned().collect();
+        sets.sort();
         Some(DecidedAgain {
             route: self.route.clone(),
             matches: self.excuse(&fingerprints),
