@@ -8,7 +8,7 @@
 //! Names are sent in lower case, headers of one name in their order. Other differences that have no meaning in HTTP are
 //! not preserved.
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use http::header::{
     ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
@@ -184,6 +184,11 @@ pub(crate) fn mark_shadow(headers: &mut HeaderMap) {
 pub(crate) fn shadow_depth(headers: &HeaderMap) -> u32 {
     let mark = headers.get(SHADOW).and_then(|mark| mark.to_str().ok());
     mark.map_or(0, |mark| mark.trim().parse().unwrap_or(1))
+}
+
+/// Whether a method has no effect by its definition (RFC 9110 §9.2.1). TRACE is not among them: it is no read.
+pub(crate) fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
 /// Fields by which frameworks let a client say another method than that of its request.

@@ -24,7 +24,7 @@ const BESIDE_BODIES: usize = 40 * 1024;
 
 /// Whether a request with this method may be shadowed.
 pub(super) fn allows_method(policy: &RoutePolicy, method: &Method) -> bool {
-    let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let safe = headers::is_safe(method);
     policy.shadow.unwrap_or(safe)
 }
 

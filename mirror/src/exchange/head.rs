@@ -13,7 +13,7 @@ use http_body::Body;
 use parity_schemas::exchange::{self, Origin};
 use parity_schemas::fields::FieldValue;
 
-use crate::exchange::{detach, is_safe};
+use crate::exchange::detach;
 use crate::forwarding::{Forwarding, Peer};
 use crate::headers::{self, Wire};
 use crate::spelling::Spelling;
@@ -120,7 +120,7 @@ impl RequestHead {
     /// idempotent is not enough: the second DELETE is answered otherwise than the first, and another client's change may have come
     /// between two PUTs.
     pub(crate) fn is_safe(&self) -> bool {
-        is_safe(&self.method) && !self.has_effect
+        headers::is_safe(&self.method) && !self.has_effect
     }
 
     /// Whether the client announced the length of the body.

@@ -26,6 +26,7 @@ use crate::exchange::head::RequestHead;
 use crate::exchange::reached::{Reached, ServiceSeen};
 use crate::exchange::sampling;
 use crate::exchange::side::{BySide, Side};
+use crate::headers;
 
 /// This many requests in a row that the candidate did not answer mean that it is down. Each of them has cost a client time,
 /// so it is few; one client that repeats a request which kills the candidate is no reason to go on either.
@@ -67,7 +68,7 @@ impl Rollout {
     /// could not answer in the candidate's place.
     pub(crate) fn takes(&self, method: &Method, refusal: Option<Reason>, has_body: bool) -> bool {
         self.unsafe_methods
-            || (is_safe(method) && refusal != Some(Reason::UnsafeMethod) && !has_body)
+            || (headers::is_safe(method) && refusal != Some(Reason::UnsafeMethod) && !has_body)
     }
 
     /// Where a client stands, evenly spread over all 32-bit numbers; `None` if nothing tells who it is.
@@ -86,11 +87,6 @@ impl Rollout {
         };
         Some(hash >> 32)
     }
-}
-
-/// Whether a method has no effect by its definition.
-pub(crate) fn is_safe(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
 /// The share that the candidate serves now, and what was seen.
