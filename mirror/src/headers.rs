@@ -8,12 +8,13 @@
 //! Names are sent in lower case, headers of one name in their order. Other differences that have no meaning in HTTP are
 //! not preserved.
 
-use http::{Method, StatusCode};
 use http::header::{
     ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
+use http::{Method, StatusCode};
+use http_body::SizeHint;
 use parity_schemas::exchange::SHADOW_HEADER;
 use smallvec::SmallVec;
 
@@ -192,28 +193,40 @@ pub(crate) fn is_safe(method: &Method) -> bool {
 }
 
 /// Fields by which frameworks let a client say another method than that of its request.
-/// Interfaces of the kind of CGI make no difference between `-` and `_`.
-static OTHER_METHOD: [HeaderName; 6] = [
-    HeaderName::from_static("x-http-method-override"),
-    HeaderName::from_static("x-http-method"),
-    HeaderName::from_static("x-method-override"),
-    HeaderName::from_static("x_http_method_override"),
-    HeaderName::from_static("x_http_method"),
-    HeaderName::from_static("x_method_override"),
+const OTHER_METHOD: [&str; 3] = [
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
 ];
 
-/// Whether a request, of which `of` gives the values of a field, asks for another method that may have an effect.
-pub(crate) fn says_unsafe_method<'a, V: Iterator<Item = &'a [u8]>>(
-    of: impl Fn(&'static HeaderName) -> V,
+/// Whether a field says another method. Interfaces of the kind of CGI make no difference between `-` and `_`.
+fn says_other_method(name: &str) -> bool {
+    let is = |known: &str| {
+        let both = known.bytes().zip(name.bytes());
+        known.len() == name.len()
+            && both
+                .into_iter()
+                .all(|(known, byte)| known == byte || (known == b'-' && byte == b'_'))
+    };
+    name.starts_with('x') && OTHER_METHOD.into_iter().any(is)
+}
+
+/// Whether a request with these fields asks for another method that may have an effect.
+pub(crate) fn says_unsafe_method<'a>(
+    mut fields: impl Iterator<Item = (&'a HeaderName, &'a [u8])>,
 ) -> bool {
     let is_safe = |value: &[u8]| {
         let value = value.trim_ascii();
         let safe = [&b""[..], b"GET", b"HEAD", b"OPTIONS"];
         safe.iter().any(|safe| value.eq_ignore_ascii_case(safe))
     };
-    OTHER_METHOD
-        .iter()
-        .any(|name| of(name).any(|value| !is_safe(value)))
+    fields.any(|(name, value)| says_other_method(name.as_str()) && !is_safe(value))
+}
+
+/// Names and values of a head's fields.
+pub(crate) fn fields(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &[u8])> {
+    let fields = headers.iter();
+    fields.map(|(name, value)| (name, value.as_bytes()))
 }
 
 /// Whether a request has been shadowed so often that it must be in a loop.
@@ -232,9 +245,9 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
             .any(|value| tokens(value).any(|token| token.eq_ignore_ascii_case("h2c")))
 }
 
-/// Whether an answer is an endless stream by design.
-pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
-    is_media(headers, b"text/event-stream")
+/// Whether an answer is a stream that has no end by design. One that announces its length has an end, and is a body like others.
+pub(crate) fn is_stream(headers: &HeaderMap, size: &SizeHint) -> bool {
+    is_media(headers, b"text/event-stream") && size.exact().is_none()
 }
 
 /// Whether a message is gRPC over HTTP/2: `application/grpc`, with or without `+proto` and the like.
@@ -418,11 +431,13 @@ mod tests {
             ("text/event-streams", false),
             ("text/plain", false),
         ] {
+            let headers = map(&[("content-type", value)]);
             assert_eq!(
-                is_stream(&map(&[("content-type", value)])),
+                is_stream(&headers, &SizeHint::default()),
                 expected,
                 "{value}"
             );
+            assert!(!is_stream(&headers, &SizeHint::with_exact(9)), "{value}");
         }
     }
 

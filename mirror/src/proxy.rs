@@ -34,6 +34,7 @@ mod tls;
 mod tunnel;
 mod unread;
 mod upload;
+mod waiting;
 mod worker;
 
 pub use config::{Config, Mode, Policy, ServerTls};

@@ -5,6 +5,7 @@ mod begins;
 mod broken;
 mod falls;
 mod grows;
+mod leaving;
 mod proves;
 mod refused;
 mod serves;

@@ -262,7 +262,8 @@ impl Attempt {
         let Some(ask) = self.ask.take() else {
             return Ok(());
         };
-        let is_stream = headers::is_stream(&head.headers) && !body.is_end_stream();
+        let size = body.size_hint();
+        let is_stream = headers::is_stream(&head.headers, &size) && !body.is_end_stream();
         let capturing = Capturing::new(ask, head.status.as_u16(), &head.headers, at, head_at);
         // This frees the buffer that the head was read into.
         drop(head);

@@ -3,7 +3,7 @@
 //! First by the request's head ([`refusal`]), then by the limits on shadows ([`admit`]). Nothing here waits: a shadow
 //! over a limit is not sent, and its request is counted with the reason.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, Method};
 use parity_schemas::exchange::ByteHold;
 use parity_schemas::graphql::{Access, Operation};
 use parity_schemas::route::{Route, RoutePolicy};
@@ -28,12 +28,10 @@ pub(super) fn allows_method(policy: &RoutePolicy, method: &Method) -> bool {
     policy.shadow.unwrap_or(safe)
 }
 
-/// Whether a request asks frameworks for another method, one with an effect, where nobody said that its route may be sent whatever it does.
-pub(super) fn is_overridden<'a, V: Iterator<Item = &'a [u8]>>(
-    policy: &RoutePolicy,
-    values: impl Fn(&'static HeaderName) -> V,
-) -> bool {
-    policy.shadow != Some(true) && headers::says_unsafe_method(values)
+/// Whether a request that `says` another method to frameworks, one with an effect, must not be shadowed, because nobody said that its route may
+/// be sent whatever it does.
+pub(super) fn is_overridden(policy: &RoutePolicy, says: impl FnOnce() -> bool) -> bool {
+    policy.shadow != Some(true) && says()
 }
 
 /// Whether a GraphQL request may have an effect: anything in it is no query, or cannot be read.
@@ -87,11 +85,8 @@ pub(super) fn refusal(
     allowed: bool,
     headers: &HeaderMap,
 ) -> Option<Reason> {
-    if !allowed
-        || is_overridden(policy, |name| {
-            headers.get_all(name).iter().map(HeaderValue::as_bytes)
-        })
-    {
+    let says = || headers::says_unsafe_method(headers::fields(headers));
+    if !allowed || is_overridden(policy, says) {
         Some(Reason::UnsafeMethod)
     } else if !terms.admission().shadowing() || headers::is_shadowed_out(headers) {
         Some(Reason::ShadowingOff)
@@ -170,6 +165,8 @@ impl Reservation {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderName, HeaderValue};
+
     use super::*;
 
     #[test]
@@ -180,18 +177,27 @@ mod tests {
         };
         for (name, value, expected) in [
             ("x-http-method-override", "DELETE", true),
+            ("x_http_method_override", "DELETE", true),
+            ("X-HTTP_Method_Override", "DELETE", true),
+            ("x_http-method-override", "PATCH", true),
             ("X-HTTP-Method", "put", true),
+            ("x-http_method", "put", true),
             ("x-method-override", "anything", true),
+            ("x_method-override", "anything", true),
             ("x-http-method-override", " get ", false),
             ("x-http-method-override", "", false),
             ("x-method", "DELETE", false),
+            ("x-http.method", "DELETE", false),
         ] {
-            let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
-            let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
-            let of =
-                |name: &'static HeaderName| headers.get_all(name).iter().map(HeaderValue::as_bytes);
-            assert_eq!(is_overridden(&policy(None), of), expected, "{value}");
-            assert!(!is_overridden(&policy(Some(true)), of), "{value}");
+            let header = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+            let headers = HeaderMap::from_iter([(header, HeaderValue::from_static(value))]);
+            let says = || headers::says_unsafe_method(headers::fields(&headers));
+            assert_eq!(
+                is_overridden(&policy(None), says),
+                expected,
+                "{name}: {value}"
+            );
+            assert!(!is_overridden(&policy(Some(true)), says), "{name}: {value}");
         }
     }
 }

@@ -11,7 +11,6 @@ use http::uri::{self, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
 use http_body::Body;
 use parity_schemas::exchange::{self, Origin};
-use parity_schemas::fields::FieldValue;
 
 use crate::exchange::detach;
 use crate::forwarding::{Forwarding, Peer};
@@ -177,14 +176,11 @@ impl RequestHead {
             method: request.method.clone(),
             uri: Uri::from_parts(uri).ok()?,
             spelling,
-            headers,
             keeps_buffer: false,
             version: origin.version,
             // What else it asks for was looked at before.
-            has_effect: headers::says_unsafe_method(|name| {
-                let values = request.headers.get_all(name);
-                values.map(FieldValue::as_bytes)
-            }),
+            has_effect: headers::says_unsafe_method(headers::fields(&headers)),
+            headers,
             peer: origin.client.map(peer),
         })
     }

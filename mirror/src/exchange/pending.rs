@@ -59,6 +59,8 @@ pub(crate) struct Pending {
     reason: Cell<Option<Reason>>,
     /// The reason if nothing else turns out to be one.
     at_least: Cell<Option<Reason>>,
+    /// The reason if its asks are dropped, instead of [`Terms::drop_reason`].
+    dropped_for: Cell<Option<Reason>>,
 }
 
 impl Pending {
@@ -121,6 +123,7 @@ impl Pending {
             ticket: Cell::new(Some(ticket)),
             reason: Cell::new(None),
             at_least: Cell::new(None),
+            dropped_for: Cell::new(None),
             terms,
         })
     }
@@ -229,6 +232,16 @@ impl Pending {
 
     // === How it ends ===
 
+    /// What the end of its asks is called that will be dropped now.
+    pub(crate) fn dropped_for(&self, reason: Reason) {
+        self.dropped_for.set(Some(reason));
+    }
+
+    fn drop_reason(&self) -> Reason {
+        let told = self.dropped_for.get();
+        told.unwrap_or_else(|| self.terms.drop_reason())
+    }
+
     /// Records why this will not become an exchange, without ending an ask.
     fn note(&self, reason: Reason) {
         // What its head tells comes before what happened to it since.
@@ -314,7 +327,7 @@ impl Pending {
         }
         // An ask without a capture has a reason, or relies on one that was recorded before.
         let reason = self.reason.get().or(self.at_least.get());
-        let reason = reason.unwrap_or_else(|| self.terms.drop_reason());
+        let reason = reason.unwrap_or_else(|| self.drop_reason());
         self.reason.set(Some(reason));
         // Tasks may still hold this request, but none needs the copy of its body.
         self.body.take();
@@ -345,7 +358,7 @@ impl Pending {
     }
 }
 
-/// One ask, which must end. Dropping it ends it with the reason of [`Terms::drop_reason`].
+/// One ask, which must end. Dropping it ends it with the reason of [`Terms::drop_reason`], unless [`Pending::dropped_for`] told another.
 pub(crate) struct Ask {
     pending: Rc<Pending>,
     side: Side,
@@ -415,7 +428,7 @@ impl Ask {
 impl Drop for Ask {
     fn drop(&mut self) {
         if self.open {
-            let reason = self.pending.terms.drop_reason();
+            let reason = self.pending.drop_reason();
             self.pending.end(self.side, Some(reason));
         }
     }

@@ -7,9 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, request};
+use http::{HeaderMap, HeaderValue, Method, Uri, request};
 use parity_schemas::exchange;
-use parity_schemas::fields::FieldValue;
 use parity_schemas::graphql::{Operation, can_read};
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
@@ -59,10 +58,8 @@ pub(crate) fn receive(
 ) -> Received {
     let policy = *route.policy();
     let (method, headers) = (&parts.method, &parts.headers);
-    let mut has_effect = policy.shadow == Some(false)
-        || headers::says_unsafe_method(|name| {
-            headers.get_all(name).iter().map(HeaderValue::as_bytes)
-        });
+    let mut has_effect =
+        policy.shadow == Some(false) || headers::says_unsafe_method(headers::fields(headers));
     let refusal = |allowed| eligibility::refusal(terms, &policy, allowed, headers);
     let asks = if policy.graphql {
         asks(method, &parts.uri, headers, body)
@@ -99,9 +96,11 @@ pub(crate) fn receive(
 pub(crate) fn may_send(route: &Route, request: &exchange::Request) -> bool {
     let policy = route.policy();
     let method = &request.method;
-    let values =
-        |name: &'static HeaderName| request.headers.get_all(name).map(FieldValue::as_bytes);
-    if eligibility::is_overridden(policy, values) {
+    let says = || {
+        let fields = request.headers.iter();
+        headers::says_unsafe_method(fields.map(|(name, value)| (name, value.as_bytes())))
+    };
+    if eligibility::is_overridden(policy, says) {
         return false;
     }
     if !policy.graphql {

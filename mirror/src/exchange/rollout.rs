@@ -32,6 +32,13 @@ use crate::headers;
 /// so it is few; one client that repeats a request which kills the candidate is no reason to go on either.
 const DOWN_AFTER: u32 = 5;
 
+/// A client that leaves sooner has changed its mind. Nobody's time-out is shorter than half a second, and a page that is left while it
+/// loads is left by then.
+const GIVEN_UP_AFTER: Duration = Duration::from_millis(500);
+
+/// The quantile of the legacy's times up to which it is usual to wait.
+const SLOWEST: f64 = 0.99;
+
 /// What a policy says of the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
@@ -198,6 +205,25 @@ impl RolloutState {
     /// A service did not answer a request, or not whole.
     pub(crate) fn failed(&self, side: Side) {
         self.served[side].failed();
+    }
+
+    /// A client left after it had `waited` for this service, that had `begun` to answer or had not. Returns whether that counts as an error of
+    /// the service: a client of a fast one leaves for reasons of its own, and of one that hangs because of that. So it must have waited
+    /// for longer than the legacy takes to answer, but for one in [`SLOWEST`] of its answers.
+    pub(crate) fn given_up(&self, side: Side, waited: Duration, begun: bool) -> bool {
+        if waited < GIVEN_UP_AFTER {
+            return false;
+        }
+        // Whatever its answers take otherwise: so many in a row without one between them got nothing at all.
+        if side == Side::Candidate && !begun {
+            self.candidate_began(false);
+        }
+        let usual = self.served[Side::Legacy].counts().times.quantile(SLOWEST);
+        let is_late = usual.is_none_or(|usual| waited >= Duration::from_micros(usual));
+        if is_late {
+            self.failed(side);
+        }
+        is_late
     }
 
     /// The head of an answer of the candidate for a client has arrived, or did not.

@@ -92,6 +92,13 @@ impl Serving {
         }
     }
 
+    /// During a rollout: a client left after it had waited so long for a service, that had begun to answer or not. Returns whether that was
+    /// for longer than it is usual to wait.
+    pub(crate) fn given_up(&self, side: Side, waited: Duration, begun: bool) -> bool {
+        let rollout = self.rollout.as_ref();
+        rollout.is_some_and(|rollout| rollout.given_up(side, waited, begun))
+    }
+
     /// Whether the candidate serves, so that what the legacy does as its shadow is counted.
     pub(super) fn is_by_candidate(&self) -> bool {
         self.side == Some(Side::Candidate)

@@ -35,6 +35,7 @@ use crate::proxy::ticket::ClientTicket;
 use crate::proxy::tunnel;
 use crate::proxy::unread::{close_after, close_unread, finish_or_close};
 use crate::proxy::upload::{ClientGone, Upload};
+use crate::proxy::waiting::Waiting;
 use crate::spelling::Spelling;
 
 /// Serves one request. While draining, the answer says that it is the last one on its connection, so that the client
@@ -215,7 +216,15 @@ async fn by_legacy(
 ) -> Result<Response<Answer>, ClientGone> {
     let body = (open.upload.as_ref(), open.tape.as_ref());
     let worker = client.worker();
-    match serving::send(worker, asker, &open.subject, body, candidate, started).await {
+    let upload = open.upload.as_ref();
+    let waiting = open
+        .counts
+        .then(|| Waiting::since(started, asker, &open.subject, upload));
+    let sent = serving::send(worker, asker, &open.subject, body, candidate, started).await;
+    if let Some(waiting) = waiting {
+        waiting.ended();
+    }
+    match sent {
         Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
         Err(failed) => {
             if open.counts && !matches!(failed.why, NoAnswer::ClientGone) {

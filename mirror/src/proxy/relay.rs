@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
+use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -137,6 +138,8 @@ pub(crate) struct Relay {
     sent: Instant,
     /// Since when the client has not been ready for more; `None` while waiting for the service.
     client_since: Option<Instant>,
+    /// When the client was last ready for more: while waiting for the service, since when.
+    ready_at: Instant,
     /// Total time in which the client was not ready for more.
     client_took: Duration,
     /// An error that waits until the bytes before it have been flushed to the client.
@@ -170,6 +173,7 @@ impl Relay {
             counted,
             sent,
             client_since: Some(head_at),
+            ready_at: head_at,
             client_took: Duration::ZERO,
             failed: None,
         }
@@ -191,7 +195,8 @@ impl Relay {
             return Poll::Ready(Some(Err(error)));
         }
         if let Some(since) = self.client_since.take() {
-            self.client_took += since.elapsed();
+            self.ready_at = Instant::now();
+            self.client_took += self.ready_at.saturating_duration_since(since);
         }
         match ready!(self.poll_incoming(cx)) {
             Some(Ok(mut frame)) => {
@@ -294,6 +299,29 @@ impl Relay {
         }
         if let Some(tape) = self.tape.take() {
             tape.answer_complete(elapsed);
+        }
+    }
+}
+
+/// The client left before the answer was over. In a rollout that says something of a service that keeps it waiting for the rest, unless that
+/// is a stream, which lasts as long as somebody listens.
+impl Drop for Relay {
+    fn drop(&mut self) {
+        let terms = self.asker.terms();
+        if self.client_ticket.is_none()
+            || self.counted != Counted::Timed
+            || self.client_since.is_some()
+            || terms.drop_reason() != Reason::ClientAborted
+        {
+            return;
+        }
+        let side = self.asker.serving().side();
+        let waited = self.ready_at.elapsed();
+        if self.asker.serving().given_up(side, waited, true)
+            && side == Side::Candidate
+            && let Some(capturing) = self.capturing.take()
+        {
+            capturing.fail(side.reason(ServiceFault::TimedOut, true));
         }
     }
 }

@@ -191,3 +191,33 @@ fn the_legacy_is_reachable_by_its_last_answer_whoever_asked() {
     assert!(!state.legacy_answers(false));
     assert!(state.legacy_answers(true) && state.legacy_reachable());
 }
+
+#[test]
+fn who_leaves_late_is_an_error_of_a_service_that_is_slower_than_the_legacy() {
+    let state = RolloutState::new();
+    state.set(100.0);
+    let (soon, late) = (Duration::from_millis(100), Duration::from_secs(2));
+    // One in a hundred of the legacy's answers takes a second.
+    for number in 0..200 {
+        let slow = number % 50 == 0;
+        let elapsed = Duration::from_millis(if slow { 1_000 } else { 5 });
+        state.answered(Side::Legacy, 200, Some(elapsed));
+    }
+    for (side, waited, begun, expected) in [
+        (Side::Candidate, soon, true, false),
+        (Side::Candidate, soon, false, false),
+        (Side::Candidate, Duration::from_millis(700), true, false),
+        (Side::Candidate, late, true, true),
+        (Side::Legacy, late, false, true),
+    ] {
+        assert_eq!(state.given_up(side, waited, begun), expected, "{waited:?}");
+    }
+    let seen = state.seen();
+    assert_eq!((seen.legacy.errors, seen.candidate.errors), (1, 1));
+    assert!(state.is_any_in());
+    // So many in a row that got nothing, though for none of them that is long beside the legacy's slowest.
+    for left in (0..DOWN_AFTER).rev() {
+        assert!(!state.given_up(Side::Candidate, Duration::from_millis(700), false));
+        assert_eq!(state.is_any_in(), left > 0);
+    }
+}

@@ -54,7 +54,9 @@ pub(super) fn answer(
     let keeps_length = !is_head && version != Version::HTTP_2;
     // A recording has the legacy's answers.
     let tape = tape.filter(|_| asker.serving().side() == Side::Legacy);
-    let is_stream = headers::is_stream(response.headers()) && !response.body().is_end_stream();
+    let size = response.body().size_hint();
+    let is_stream =
+        headers::is_stream(response.headers(), &size) && !response.body().is_end_stream();
     let tape = tape.filter(|tape| {
         let (status, headers) = (response.status().as_u16(), response.headers());
         let announced = response.body().size_hint().lower();

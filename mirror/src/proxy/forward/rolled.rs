@@ -22,6 +22,7 @@ use crate::proxy::generation::{Generation, Rolling};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::serving::{self, Failed, NoAnswer, Subject};
 use crate::proxy::upload::{ClientGone, Upload, UploadState};
+use crate::proxy::waiting::Waiting;
 use crate::upstream::{Sent, ServiceFault};
 
 /// The candidate's answer, or the legacy's in its place, or our own.
@@ -34,7 +35,11 @@ pub(super) async fn serve(
     started: Instant,
 ) -> Result<Response<Answer>, ClientGone> {
     let asker = rolling.asker();
-    let Failed { why, unsent } = match ask(client, rolling, &open, &mut shadow, started).await {
+    let upload = open.upload.as_ref();
+    let waiting = Waiting::since(started, rolling.asker(), &open.subject, upload);
+    let asked = ask(client, rolling, &open, &mut shadow, started).await;
+    waiting.ended();
+    let Failed { why, unsent } = match asked {
         Ok((sent, completion)) => {
             rolling.candidate_did(None);
             if let Some(legacy) = shadow {
