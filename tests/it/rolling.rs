@@ -5,6 +5,7 @@ mod begins;
 mod broken;
 mod falls;
 mod grows;
+mod killed;
 mod proves;
 mod refused;
 mod serves;
@@ -140,6 +141,10 @@ struct Switch(Arc<AtomicUsize>);
 impl Switch {
     fn on(&self) {
         self.0.store(1, Ordering::SeqCst);
+    }
+
+    fn off(&self) {
+        self.0.store(0, Ordering::SeqCst);
     }
 
     fn is_on(&self) -> bool {
