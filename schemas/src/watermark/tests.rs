@@ -28,7 +28,7 @@ fn run(instance: &str, written: i64, until: i64) -> Run {
 fn evidence_goes_on_behind_losses_only_if_nothing_else_is_in_doubt() {
     let killed = |instance: &str, heard: i64, next: i64| {
         change(run(instance, heard, heard), |run| {
-            run.succeeded = Some(at(next))
+            run.succeeded = Some(at(next));
         })
     };
     let alive = || run("a", 101, 101);
@@ -59,7 +59,7 @@ fn evidence_goes_on_behind_losses_only_if_nothing_else_is_in_doubt() {
             run.before_watermarks = true;
         }),
         change(run("other", 101, 101), |run| {
-            run.apart = Some(Apart::Rules("x".to_owned()))
+            run.apart = Some(Apart::Rules("x".to_owned()));
         }),
     ] {
         assert_eq!(

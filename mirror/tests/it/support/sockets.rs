@@ -133,8 +133,8 @@ mod tests {
         let here = client.local_addr().expect("connected").port();
         let ports = [address.port(), here];
         let both = || {
-            let asked = asked(ports).ok().map(|end| end.map(told));
-            let listed = listed(ports).map(told);
+            let asked = asked(ports).ok().map(|end| end.as_ref().map(told));
+            let listed = listed(ports).as_ref().map(told);
             assert!(
                 asked.is_none_or(|asked| asked == listed),
                 "{asked:?} {listed:?}"
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(both(), Some((5, true)));
         server.read_exact(&mut [0; 5]).expect("sent before");
         assert_eq!(both(), Some((0, true)));
-        assert_eq!(other_end(&client).map(told), Some((0, true)));
+        assert_eq!(other_end(&client).as_ref().map(told), Some((0, true)));
         // A reset leaves nothing of it but who listens there.
         let linger = socket2::SockRef::from(&client).set_linger(Some(Duration::ZERO));
         linger.expect("it can be set");
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(both(), None);
     }
 
-    fn told(end: OtherEnd) -> (u64, bool) {
+    fn told(end: &OtherEnd) -> (u64, bool) {
         (end.unread, end.is_accepted)
     }
 }
