@@ -278,16 +278,20 @@ impl Controller {
             }
             inner.saved.counts_from
         };
+        let judgement = self.deciding.judge(since);
+        let told = judgement.document(Timestamp::now());
         let Judgement {
             judged,
             of,
             decision,
-        } = self.deciding.judge(since);
+            lost,
+        } = judgement;
+        let lost = lost.map_or_else(String::new, |lost| format!(", {lost}"));
         let mut inner = self.lock();
         if !inner.saved.is_judged_by(&of) || inner.saved.counts_from != since {
             return Vec::new();
         }
-        inner.gate = Some(judged.document(Timestamp::now()));
+        inner.gate = Some(told);
         let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
         let from = inner.saved.percent;
         inner.waits = None;
@@ -295,11 +299,15 @@ impl Controller {
         let outcome = judged.outcome();
         let waits = match judged {
             Judged::Fail(why) if from > 0.0 => {
-                let line = self.fall(&mut inner, OURSELVES, format!("the gate fails: {why}"));
+                let line = self.fall(
+                    &mut inner,
+                    OURSELVES,
+                    format!("the gate fails{lost}: {why}"),
+                );
                 return vec![Line { decision, ..line }];
             }
             _ if wanted <= from => return Vec::new(),
-            Judged::Fail(why) => format!("the gate fails: {why}"),
+            Judged::Fail(why) => format!("the gate fails{lost}: {why}"),
             Judged::Undecided(why) => why,
             Judged::Pass => {
                 let step = on_the_way(&self.settings.plan, from, wanted);
@@ -309,7 +317,7 @@ impl Controller {
                 };
                 match risen {
                     Ok(()) => {
-                        let detail = format!("{from} % → {step} %: the gate passes");
+                        let detail = format!("{from} % → {step} %: the gate passes{lost}");
                         let line = Line::of(AuditAction::RolloutSet, detail);
                         return vec![Line { decision, ..line }];
                     }

@@ -7,6 +7,7 @@
 //! a decision, which quote them: code that draws them must make them [`visible`](parity_schemas::visible::visible). A line
 //! that a model composes from them is visible already.
 
+mod after_loss;
 mod bodies;
 mod browse;
 mod cases;
@@ -50,6 +51,7 @@ pub(crate) mod words;
 use parity_schemas::evidence::Outcome;
 use parity_sink::{Reader, StoreConfig, StoreError};
 
+pub use after_loss::{AfterLoss, settled_after_loss};
 pub(crate) use browse::{Browsed, BrowsedGroup, Browsing, left_out};
 pub(crate) use cases::{Case, CaseState, Cases};
 pub(crate) use completeness::Completeness;

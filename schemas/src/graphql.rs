@@ -7,13 +7,13 @@
 //! twice, a hash without its text, a text that two servers could read differently. A mutation beside the operation that
 //! was asked for counts as asked for. So a request has [parts](Part), and may only be sent where each of them may.
 
+mod address;
 mod body;
 mod document;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 
 use crate::ident::is_value_as_key;
@@ -289,48 +289,7 @@ struct Asked<'t> {
     says_more: bool,
 }
 
-impl<'t> Asked<'t> {
-    /// `None` if it cannot be read in one way only.
-    fn of_query(query: &'t str) -> Option<Self> {
-        // Some servers also part names at a semicolon.
-        if query.len() > OPERATION_BYTES || query.contains(';') {
-            return None;
-        }
-        let mut asked = Self::default();
-        for pair in query.split('&') {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decoded(name)?;
-            if is_read_by_some(&name) {
-                return None;
-            }
-            let slot = match &*name {
-                "query" => &mut asked.query,
-                "operationName" => &mut asked.operation_name,
-                "documentId" => &mut asked.hash,
-                "extensions" => {
-                    let text = decoded(value)?;
-                    let hash = body::hash_in_extensions(&text)?;
-                    if let Some(hash) = hash
-                        && asked.hash.replace(hash.into()).is_some()
-                    {
-                        return None;
-                    }
-                    continue;
-                }
-                // As in a body: they may name a stored document. What else is there is for a cache or a gateway.
-                "id" | "doc_id" | "docId" | "queryId" | "query_id" | "hash" => {
-                    asked.says_more = true;
-                    continue;
-                }
-                _ => continue,
-            };
-            if slot.replace(decoded(value)?).is_some() {
-                return None;
-            }
-        }
-        Some(asked)
-    }
-
+impl Asked<'_> {
     fn operation(&self) -> Operation {
         // An empty name is none for most servers.
         let wanted = self
@@ -360,37 +319,6 @@ impl<'t> Asked<'t> {
         }
         operation
     }
-}
-
-/// Names in an address by which a document or a part of it is told.
-const NAMES: [&str; 10] = [
-    "query",
-    "operationName",
-    "documentId",
-    "extensions",
-    "id",
-    "doc_id",
-    "docId",
-    "queryId",
-    "query_id",
-    "hash",
-];
-
-/// Whether some servers take a name for one of [`NAMES`] and others do not: in other case, with blanks, or with a bracket
-/// behind it (`query[]`).
-fn is_read_by_some(name: &str) -> bool {
-    let bare = name.split('[').next().unwrap_or_default().trim();
-    !NAMES.contains(&name) && NAMES.iter().any(|known| known.eq_ignore_ascii_case(bare))
-}
-
-/// A part of a query string, decoded as a form. `None` if it is not UTF-8, which servers repair in different ways.
-fn decoded(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains(['%', '+']) {
-        return Some(text.into());
-    }
-    let text = text.replace('+', " ");
-    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
-    Some(decoded.into_owned().into())
 }
 
 /// The operation of a document that a request with this `operationName` runs.

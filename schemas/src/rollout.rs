@@ -82,6 +82,9 @@ pub struct RolloutGate {
     pub at: Timestamp,
     /// Why, in words; `None` for a pass.
     pub reason: Option<String>,
+    /// What was lost with a process that was killed, and since when the gate decided because of that, in words; `None` if it decided on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
 }
 
 /// What the candidate has shown since a percent is in force.
@@ -95,6 +98,10 @@ pub struct RolloutShown {
     pub unjudged: u64,
     /// When it was last judged, and did no worse than the legacy; `None` before that.
     pub good: Option<Timestamp>,
+    /// Whether `good` rests on errors alone: of the legacy or of the candidate no answer is timed (streams, nothing shadowed), so whether the candidate
+    /// is slower is not known.
+    #[serde(default)]
+    pub by_errors_alone: bool,
 }
 
 /// A route whose requests all stay at the legacy.
@@ -188,6 +195,8 @@ impl RolloutDocument {
     pub fn told_whole(&self) -> String {
         let mut told = vec![self.told()];
         told.extend(self.share_told());
+        told.extend(self.lost_told());
+        told.extend(self.errors_alone_told());
         told.extend(self.kept_told(MOST_NAMED));
         told.join("; ")
     }
@@ -203,6 +212,12 @@ impl RolloutDocument {
         })
     }
 
+    /// That the gate decides on a part of the record because a process was killed; `None` if it does not.
+    pub fn lost_told(&self) -> Option<String> {
+        let lost = self.gate.as_ref()?.lost.as_ref()?;
+        Some(format!("the gate decides {lost}"))
+    }
+
     /// A sentence for each route that stays at the legacy, the first of them.
     pub fn kept_told(&self, most: usize) -> Vec<String> {
         let mut told: Vec<String> = self.kept.iter().take(most).map(RolloutKept::told).collect();
@@ -213,6 +228,18 @@ impl RolloutDocument {
         told
     }
 
+    /// That the candidate was found to be no worse by errors alone; `None` if its times were compared, or nothing was found yet.
+    pub fn errors_alone_told(&self) -> Option<String> {
+        let RolloutShown {
+            good,
+            by_errors_alone,
+            ..
+        } = &self.shown;
+        (good.is_some() && *by_errors_alone).then(|| {
+            "no worse than the legacy by errors alone: answers are not timed of both services, so whether it is slower is not known".to_owned()
+        })
+    }
+
     /// How far the candidate is judged at this percent.
     pub fn judged_told(&self) -> String {
         let RolloutShown {
@@ -220,7 +247,13 @@ impl RolloutDocument {
             needed,
             unjudged,
             good,
+            by_errors_alone,
         } = &self.shown;
+        let alone = if *by_errors_alone {
+            " by errors alone"
+        } else {
+            ""
+        };
         let of = if self.percent > 0.0 {
             "requests that it served"
         } else {
@@ -228,10 +261,10 @@ impl RolloutDocument {
         };
         match good {
             Some(at) if self.percent > 0.0 => format!(
-                "no worse than the legacy at {} %: judged at {at}, {served} {of}",
+                "no worse than the legacy{alone} at {} %: judged at {at}, {served} {of}",
                 self.percent
             ),
-            Some(at) => format!("no worse than the legacy as its shadow: judged at {at}"),
+            Some(at) => format!("no worse than the legacy{alone} as its shadow: judged at {at}"),
             None if unjudged < needed => format!("not judged: {unjudged} of {needed} {of}"),
             None => format!(
                 "not judged: of {unjudged} {of}, too few answers of both services are timed"
@@ -263,7 +296,9 @@ impl RolloutGate {
     pub fn told(&self) -> String {
         let reason = self.reason.as_ref();
         let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
-        format!("{} at {}{reason}", self.outcome, self.at)
+        let lost = self.lost.as_ref();
+        let lost = lost.map_or_else(String::new, |lost| format!(", {lost}"));
+        format!("{} at {}{lost}{reason}", self.outcome, self.at)
     }
 }
 
@@ -345,6 +380,7 @@ mod tests {
             needed: 100,
             unjudged: 58,
             good: None,
+            by_errors_alone: false,
         };
         assert_eq!(
             document.judged_told(),
@@ -356,5 +392,19 @@ mod tests {
                 .judged_told()
                 .contains("58 requests that it served")
         );
+        assert_eq!(document.errors_alone_told(), None);
+        document.shown.by_errors_alone = true;
+        assert!(
+            document
+                .judged_told()
+                .starts_with("no worse than the legacy by errors alone at 100 %"),
+        );
+        assert!(
+            document
+                .told_whole()
+                .contains("so whether it is slower is not known")
+        );
+        document.shown.good = None;
+        assert_eq!(document.errors_alone_told(), None, "nothing was found yet");
     }
 }

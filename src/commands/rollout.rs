@@ -79,6 +79,7 @@ fn text(document: &RolloutDocument) -> String {
         .into_iter()
         .for_each(&mut line);
     line(document.judged_told());
+    document.errors_alone_told().into_iter().for_each(&mut line);
     if let Some(next) = &document.next {
         line(format!("next: {} % at {}", next.percent, next.at));
     }

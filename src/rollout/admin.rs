@@ -68,6 +68,7 @@ impl RolloutAdmin for Controller {
                 needed: self.settings.bounds.min_requests,
                 unjudged: standing.unjudged,
                 good: standing.good,
+                by_errors_alone: standing.by_errors_alone,
             },
             clients: seen.clients as u64,
             by: by_told(&self.settings.by),
@@ -86,6 +87,7 @@ impl RolloutAdmin for Controller {
                 return RolloutSet {
                     done: Err(format!("the state cannot be kept: {error}")),
                     decision: None,
+                    lost: None,
                 };
             }
             (inner.saved.clone(), percent > inner.saved.percent)
@@ -94,6 +96,9 @@ impl RolloutAdmin for Controller {
         let decision = judgement
             .as_mut()
             .and_then(|judgement| judgement.decision.take());
+        let lost = judgement
+            .as_ref()
+            .and_then(|judgement| judgement.lost.clone());
         let wish = RolloutWish { percent, insists };
         let done = self.set_by(judgement, &before, wish, who);
         // Who asks again and again for what the gate does not allow yet must not fill the record: the line of the change says why not.
@@ -101,6 +106,7 @@ impl RolloutAdmin for Controller {
         RolloutSet {
             done,
             decision: self.deciding.keep(decision),
+            lost,
         }
     }
 
@@ -126,8 +132,9 @@ impl Controller {
     ) -> Result<Option<String>, String> {
         let is_up = judgement.is_some();
         let mut inner = self.lock();
-        if let Some(Judgement { judged, of, .. }) = judgement {
-            inner.gate = Some(judged.document(Timestamp::now()));
+        if let Some(judgement) = judgement {
+            inner.gate = Some(judgement.document(Timestamp::now()));
+            let Judgement { judged, of, .. } = judgement;
             if inner.saved != *before || !inner.saved.is_judged_by(&of) {
                 return Err("the rollout was changed while the gate decided; look at its status and ask again".to_owned());
             }

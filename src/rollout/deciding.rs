@@ -1,10 +1,9 @@
 //! Asks the gate about the evidence of what runs now, and keeps in the record what it decided where that decided over clients.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use parity_dashboards::question::Question;
-use parity_dashboards::view;
+use parity_dashboards::view::{self, AfterLoss};
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_schemas::known::KnownEntry;
 use parity_schemas::rollout::RolloutGate;
@@ -34,6 +33,8 @@ pub(super) struct Judgement {
     pub(super) of: Identity,
     /// The whole decision; `None` where there is none, or it is about something else than what runs.
     pub(super) decision: Option<Box<Decision>>,
+    /// What was lost with a process that was killed, if that is why only what came after it was decided on; in words.
+    pub(super) lost: Option<String>,
 }
 
 /// What the gate says.
@@ -55,16 +56,19 @@ impl Judged {
             Self::Undecided(_) => Outcome::Undecided,
         }
     }
+}
 
+impl Judgement {
     /// As people and programs see it.
     pub(super) fn document(&self, at: Timestamp) -> RolloutGate {
         RolloutGate {
-            outcome: self.outcome(),
+            outcome: self.judged.outcome(),
             at,
-            reason: match self {
-                Self::Pass => None,
-                Self::Fail(why) | Self::Undecided(why) => Some(why.clone()),
+            reason: match &self.judged {
+                Judged::Pass => None,
+                Judged::Fail(why) | Judged::Undecided(why) => Some(why.clone()),
             },
+            lost: self.lost.clone(),
         }
     }
 }
@@ -90,11 +94,16 @@ impl Deciding {
             let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             running.clone()
         };
-        let (judged, decision) = self.judged(&identity, known, since);
+        let Told {
+            judged,
+            decision,
+            lost,
+        } = self.judged(&identity, known, since);
         Judgement {
             judged,
             of: identity,
-            decision,
+            decision: decision.map(Box::new),
+            lost,
         }
     }
 
@@ -120,14 +129,13 @@ impl Deciding {
         identity: &Identity,
         known: Arc<[KnownEntry]>,
         since: Option<Timestamp>,
-    ) -> (Judged, Option<Box<Decision>>) {
+    ) -> Told {
         if matches!(self.store.url, StoreUrl::Kafka(_)) {
-            let judged = Judged::Undecided(
+            return Told::undecided(
                 "the gate cannot be asked: the store of this mirror (kafka://) can only be written to, so nothing proves that the \
                  candidate may serve more; use a store that can be read, or let a rollout controller steer who reaches the candidate"
                     .to_owned(),
             );
-            return (judged, None);
         }
         let question = Question {
             selection: Selection {
@@ -144,43 +152,106 @@ impl Deciding {
             known,
             ..Question::default()
         };
-        let decided = || -> anyhow::Result<Decision> {
+        let decided = || -> anyhow::Result<_> {
             let reader = view::reader(&self.store)?;
-            Ok(view::settled(&reader, &question, Duration::ZERO, |_| {})?)
+            Ok(view::settled_after_loss(&reader, &question)?)
         };
         match decided() {
-            Ok(decision) => {
-                let (judged, is_of_it) = of(&decision, identity);
-                (judged, is_of_it.then(|| Box::new(decision)))
+            Ok((whole, after)) => {
+                let whole = Told::of(whole, identity);
+                match after.filter(|_| whole.decision.is_some()) {
+                    Some(after) => Told::after_loss(whole, after, identity),
+                    None => whole,
+                }
             }
             Err(error) => {
-                let why = format!("the gate cannot be asked: {}", error::line(&error));
-                (Judged::Undecided(why), None)
+                Told::undecided(format!("the gate cannot be asked: {}", error::line(&error)))
             }
         }
     }
 }
 
-/// What a decision says of what runs, and whether it rests on anything of that.
-fn of(decision: &Decision, identity: &Identity) -> (Judged, bool) {
-    let reasons = decision.reasons.iter().take(MOST_REASONS);
-    let why = reasons.map(String::as_str).collect::<Vec<_>>().join("; ");
-    let running = (
-        identity.legacy_version.as_str(),
-        identity.candidate_version.as_str(),
-        identity.rules_hash.as_str(),
-    );
-    if decision.evidence.is_some() && decision.versions() != running {
-        let judged = Judged::Undecided(
-            "the gate is undecided: nothing is recorded yet of these versions under these rules"
-                .to_owned(),
-        );
-        return (judged, false);
+/// What the gate says of what runs.
+struct Told {
+    judged: Judged,
+    /// `None` where it rests on nothing of that.
+    decision: Option<Decision>,
+    lost: Option<String>,
+}
+
+impl Told {
+    const fn undecided(why: String) -> Self {
+        Self {
+            judged: Judged::Undecided(why),
+            decision: None,
+            lost: None,
+        }
     }
-    let judged = match decision.outcome {
-        Outcome::Pass => Judged::Pass,
-        Outcome::Fail => Judged::Fail(why),
-        Outcome::Undecided => Judged::Undecided(format!("the gate is undecided: {why}")),
-    };
-    (judged, decision.evidence.is_some())
+
+    /// By one decision.
+    fn of(decision: Decision, identity: &Identity) -> Self {
+        let reasons = decision.reasons.iter().take(MOST_REASONS);
+        let why = reasons.map(String::as_str).collect::<Vec<_>>().join("; ");
+        let running = (
+            identity.legacy_version.as_str(),
+            identity.candidate_version.as_str(),
+            identity.rules_hash.as_str(),
+        );
+        if decision.evidence.is_some() && decision.versions() != running {
+            return Self::undecided(
+                "the gate is undecided: nothing is recorded yet of these versions under these rules"
+                    .to_owned(),
+            );
+        }
+        let judged = match decision.outcome {
+            Outcome::Pass => Judged::Pass,
+            Outcome::Fail => Judged::Fail(why),
+            Outcome::Undecided => Judged::Undecided(format!("the gate is undecided: {why}")),
+        };
+        Self {
+            judged,
+            decision: Some(decision).filter(|decision| decision.evidence.is_some()),
+            lost: None,
+        }
+    }
+
+    /// By what came after a loss, where the whole record passes but for that. While that proves nothing, the record is told with the reason
+    /// of the `whole`, which names the loss.
+    fn after_loss(whole: Self, after: AfterLoss, identity: &Identity) -> Self {
+        let AfterLoss {
+            decision,
+            lost,
+            not_compared,
+        } = after;
+        let later = Self::of(decision, identity);
+        let undecided = |why: String| Self {
+            judged: Judged::Undecided(why),
+            decision: whole.decision,
+            lost: Some(lost.clone()),
+        };
+        match later.judged {
+            Judged::Undecided(why) => undecided(format!("{why}; it decides {lost}")),
+            Judged::Pass if !not_compared.is_empty() => {
+                let more = not_compared.len().saturating_sub(MOST_REASONS);
+                let named: Vec<&str> = not_compared
+                    .iter()
+                    .map(String::as_str)
+                    .take(MOST_REASONS)
+                    .collect();
+                let more = match more {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                undecided(format!(
+                    "the gate is undecided: nothing of {}{more} was compared yet; it decides {lost}",
+                    named.join(", ")
+                ))
+            }
+            judged => Self {
+                judged,
+                decision: later.decision,
+                lost: Some(lost),
+            },
+        }
+    }
 }

@@ -38,6 +38,8 @@ struct Degree {
     timed: RolloutSeen,
     /// Whether its times were judged, or there are none to judge by.
     are_timed: bool,
+    /// Whether it was judged without its times since they were compared last: one of the services had none.
+    by_errors_alone: bool,
     /// When it was last judged, and did no worse.
     good: Option<Timestamp>,
     /// Which errors it has more, by the last judgement.
@@ -53,6 +55,7 @@ impl Degree {
             judged: seen.clone(),
             timed: seen.clone(),
             are_timed: false,
+            by_errors_alone: false,
             good: None,
             errors: None,
             slower: None,
@@ -85,6 +88,8 @@ pub(super) struct Standing {
     pub(super) untimed: Option<u64>,
     /// When it was last judged and did no worse.
     pub(super) good: Option<Timestamp>,
+    /// Whether it was judged by errors alone, because of one of the services no answer is timed.
+    pub(super) by_errors_alone: bool,
     /// What it does worse, by the last judgement.
     pub(super) worse: Option<String>,
 }
@@ -155,6 +160,7 @@ impl Watch {
         if let Some(times) = times {
             degree.slower = slower(times, bounds);
             degree.are_timed = true;
+            degree.by_errors_alone = false;
             degree.timed = seen.clone();
         }
         // Streams, or nothing is shadowed: then errors are what there is.
@@ -162,6 +168,7 @@ impl Watch {
         if legacy.timed().min(candidate.timed()) == 0
             && candidate.requests >= needed.saturating_mul(2)
         {
+            degree.by_errors_alone = true;
             degree.are_timed = true;
         }
         let why = degree.worse().cloned();
@@ -188,6 +195,7 @@ impl Watch {
             unjudged: requests(&degree.judged),
             untimed: (!degree.are_timed).then(|| legacy.timed().min(candidate.timed())),
             good: degree.good,
+            by_errors_alone: degree.by_errors_alone,
             worse: degree.worse().cloned(),
         }
     }

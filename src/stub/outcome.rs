@@ -62,7 +62,7 @@ pub(super) fn reasons(document: &StubDocument, demands: Demands) -> Vec<String> 
     }
     if counts.not_reached > 0 && demands.shadowed != Some(Shadowed::Some) {
         reasons.push(format!(
-            "{} of the legacy's {} calls have no partner, and nothing else shows that their requests reached the candidate: is the mirror sampling (mirror.sample, PARITY_SAMPLE), its breaker open, limits.in_flight full, or a route not shadowed? If each request reaches the candidate, say --shadowed all: then they are missing. If not, say --shadowed some, and let the services pass a correlation header on: then they do not count",
+            "{} of the legacy's {} calls have no partner, and nothing else shows that their requests reached the candidate (an id with which the legacy calls one route twice may be of several requests, and does not): is the mirror sampling (mirror.sample, PARITY_SAMPLE), its breaker open, limits.in_flight full, or a route not shadowed? If each request reaches the candidate, say --shadowed all: then they are missing. If not, say --shadowed some, and let the services pass a correlation header on: then they do not count",
             counts.not_reached, counts.legacy
         ));
     }
@@ -93,6 +93,9 @@ fn meaning(limit: &str) -> &'static str {
         }
         "uncorrelated" => {
             "calls of the legacy without a partner do not count by --shadowed some, and no correlation id shows that their requests did not reach the candidate; let both services pass x-request-id, x-correlation-id or traceparent on, or name theirs by --correlate-by"
+        }
+        "of_several" => {
+            "calls of the legacy without a partner came with an id with which it has called one route more than once, so that the id may be of several requests, of which not all reached the candidate; name a header of one request by --correlate-by, or let each request reach the candidate and say --shadowed all"
         }
         "broken_off" => "what came was not a whole call",
         "http2" => {

@@ -4,7 +4,7 @@
 //! same request as far as the correlation header tells, the nearest first. The first that is equal is the partner. What finds none
 //! waits. When its time is over, its partner is the one of the same request although it differs, else an equal one of another request
 //! (each side may make such ids itself), else the nearest; with nobody there, the call is extra, or missing if its request is known to have
-//! reached the candidate. Once the two sides were seen to pass several ids on, calls with
+//! reached the candidate, which an id that may be of several requests does not tell. Once the two sides were seen to pass several ids on, calls with
 //! different ids are of different requests, and are no partners unless they are equal. So several equal calls are paired in order, and no
 //! difference depends on who comes first.
 
@@ -79,10 +79,11 @@ impl Book {
         now: Instant,
     ) -> Option<u64> {
         let route = self.judge.route(&call.request);
-        if side == Side::Candidate
-            && let Some(id) = &call.correlation
-        {
-            self.reached.note(id);
+        if let Some(id) = &call.correlation {
+            match side {
+                Side::Legacy => self.reached.note_call(id, route.label()),
+                Side::Candidate => self.reached.note(id),
+            }
         }
         let queues = self.queues.entry(call.key.clone()).or_default();
         let (own, other) = match side {
@@ -298,16 +299,18 @@ impl Book {
 
     /// Counts a call without a partner. One of the legacy is only missing if its request has reached the candidate.
     fn alone(&mut self, side: Side, waiting: &Waiting) {
-        let has_come = || {
-            let id = waiting.call.correlation.as_deref();
-            // One id that is always the same does not tell requests apart.
-            self.shared_ids.len() >= PROVE_SHARED && id.is_some_and(|id| self.reached.has(id))
-        };
+        let id = waiting.call.correlation.as_deref();
+        let has_come = id.filter(|id| self.reached.has(id));
+        let is_of_several = has_come.is_some_and(|id| self.reached.may_be_of_several(id));
+        // One id that is always the same does not tell requests apart.
+        let is_reached =
+            has_come.is_some() && !is_of_several && self.shared_ids.len() >= PROVE_SHARED;
         let is_known =
-            side == Side::Candidate || self.shadowed == Some(Shadowed::All) || has_come();
+            side == Side::Candidate || self.shadowed == Some(Shadowed::All) || is_reached;
         if !is_known && self.shadowed == Some(Shadowed::Some) {
-            match waiting.call.correlation.as_deref() {
-                Some(id) if !self.reached.has(id) => self.with_id += 1,
+            match id {
+                Some(_) if has_come.is_none() => self.with_id += 1,
+                Some(_) if is_of_several => self.judge.lose("of_several"),
                 _ => self.uncorrelated += 1,
             }
         }

@@ -4,9 +4,9 @@
 //! calls for such a request have no partner, and that is no fault of the candidate.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash, RandomState};
 
-/// Requests that are remembered, about a megabyte. What is forgotten only makes a missing call less certain.
+/// Requests, and routes of requests, that are remembered, a few megabytes. What is forgotten only makes a missing call less certain.
 const REQUESTS: usize = 50_000;
 
 /// Whether a mirror sends the candidate each request.
@@ -18,30 +18,95 @@ pub(crate) enum Shadowed {
     Some,
 }
 
-/// The latest requests of which a call of the candidate came, by their correlation ids.
+/// What is known of the latest ids.
 #[derive(Default)]
 pub(super) struct Reached {
-    seen: HashSet<u64>,
-    oldest: VecDeque<u64>,
+    /// Those of which a call of the candidate came.
+    seen: Latest<u64>,
+    /// Which of the legacy's calls came with which: the id and the route.
+    called: Latest<(u64, u64)>,
+    /// Those with which the legacy has called one route more than once. One request may do so, and so may several that share an id (that
+    /// of a user, a page, a transaction), of which some did not reach the candidate: calls do not tell the two apart.
+    repeated: Latest<u64>,
     hashes: RandomState,
 }
 
 impl Reached {
+    /// A call of the candidate came.
     pub(super) fn note(&mut self, id: &str) {
+        self.seen.insert(self.hashes.hash_one(id));
+    }
+
+    /// A call of the legacy came.
+    pub(super) fn note_call(&mut self, id: &str, route: &str) {
         let id = self.hashes.hash_one(id);
-        if !self.seen.insert(id) {
-            return;
-        }
-        self.oldest.push_back(id);
-        if self.oldest.len() > REQUESTS
-            && let Some(forgotten) = self.oldest.pop_front()
-        {
-            self.seen.remove(&forgotten);
+        let call = (id, self.hashes.hash_one(route));
+        match self.called.insert(call) {
+            Noted::Again => {
+                self.repeated.insert(id);
+            }
+            // Whether that one comes again is not known any more.
+            Noted::Instead((of, _)) => {
+                self.repeated.insert(of);
+            }
+            Noted::First => {}
         }
     }
 
+    /// Whether a call with this id came from the candidate.
     pub(super) fn has(&self, id: &str) -> bool {
-        self.seen.contains(&self.hashes.hash_one(id))
+        self.seen.has(&self.hashes.hash_one(id))
+    }
+
+    /// Whether an id may be that of several requests.
+    pub(super) fn may_be_of_several(&self, id: &str) -> bool {
+        self.repeated.has(&self.hashes.hash_one(id))
+    }
+}
+
+/// What came first is forgotten first.
+struct Latest<T> {
+    all: HashSet<T>,
+    oldest: VecDeque<T>,
+}
+
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self {
+            all: HashSet::new(),
+            oldest: VecDeque::new(),
+        }
+    }
+}
+
+/// What became of something that is to be remembered.
+enum Noted<T> {
+    Again,
+    First,
+    /// It is remembered instead of this.
+    Instead(T),
+}
+
+impl<T: Copy + Eq + Hash> Latest<T> {
+    fn insert(&mut self, one: T) -> Noted<T> {
+        if !self.all.insert(one) {
+            return Noted::Again;
+        }
+        self.oldest.push_back(one);
+        if self.oldest.len() <= REQUESTS {
+            return Noted::First;
+        }
+        match self.oldest.pop_front() {
+            None => Noted::First,
+            Some(forgotten) => {
+                self.all.remove(&forgotten);
+                Noted::Instead(forgotten)
+            }
+        }
+    }
+
+    fn has(&self, one: &T) -> bool {
+        self.all.contains(one)
     }
 }
 
@@ -57,6 +122,27 @@ mod tests {
             reached.note(&number.to_string());
         }
         assert!(!reached.has("0") && reached.has("1"));
-        assert_eq!(reached.seen.len(), REQUESTS);
+        assert_eq!(reached.seen.all.len(), REQUESTS);
+    }
+
+    #[test]
+    fn an_id_with_which_one_route_was_called_twice_may_be_of_several_requests() {
+        let mut reached = Reached::default();
+        for (id, route) in [("a", "GET /x"), ("b", "GET /x"), ("a", "GET /y")] {
+            reached.note_call(id, route);
+        }
+        assert!(!reached.may_be_of_several("a") && !reached.may_be_of_several("b"));
+        reached.note_call("a", "GET /x");
+        assert!(reached.may_be_of_several("a") && !reached.may_be_of_several("b"));
+    }
+
+    #[test]
+    fn an_id_whose_calls_were_forgotten_may_be_of_several_requests() {
+        let mut reached = Reached::default();
+        for number in 0..=REQUESTS {
+            reached.note_call(&number.to_string(), "GET /x");
+        }
+        assert!(reached.may_be_of_several("0") && !reached.may_be_of_several("1"));
+        assert_eq!(reached.called.all.len(), REQUESTS);
     }
 }

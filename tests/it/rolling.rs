@@ -5,7 +5,11 @@ mod begins;
 mod broken;
 mod falls;
 mod grows;
+<<<<<<< HEAD
 mod leaving;
+=======
+mod killed;
+>>>>>>> h35-judge
 mod proves;
 mod refused;
 mod serves;
@@ -141,6 +145,10 @@ struct Switch(Arc<AtomicUsize>);
 impl Switch {
     fn on(&self) {
         self.0.store(1, Ordering::SeqCst);
+    }
+
+    fn off(&self) {
+        self.0.store(0, Ordering::SeqCst);
     }
 
     fn is_on(&self) -> bool {

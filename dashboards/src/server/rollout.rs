@@ -69,12 +69,20 @@ pub(super) async fn change(
             percent: wanted,
             insists,
         };
-        let RolloutSet { done, decision } = deciding.set(wish, &who);
+        let RolloutSet {
+            done,
+            decision,
+            lost,
+        } = deciding.set(wish, &who);
         let asked = asked.about(decision);
+        let lost = lost.map_or_else(String::new, |lost| format!("; the gate passes {lost}"));
         match &done {
-            Ok(None) => asked.ended(AuditOutcome::Done, format!("{before} % → {wanted} %")),
+            Ok(None) => {
+                let detail = format!("{before} % → {wanted} %{lost}");
+                asked.ended(AuditOutcome::Done, detail);
+            }
             Ok(Some(lacked)) => {
-                let detail = format!("{before} % → {wanted} %, insisted although {lacked}");
+                let detail = format!("{before} % → {wanted} %, insisted although {lacked}{lost}");
                 asked.ended(AuditOutcome::Done, detail);
             }
             Err(why) => asked.ended(AuditOutcome::Refused, format!("{wanted} %: {why}")),

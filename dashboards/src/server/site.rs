@@ -58,6 +58,8 @@ pub struct RolloutSet {
     pub done: Result<Option<String>, String>,
     /// The stored decision of the gate by which it was done or not, if it needed one.
     pub decision: Option<Uuid>,
+    /// What was lost with a process that was killed, if the gate decided only on what came after it; in words.
+    pub lost: Option<String>,
 }
 
 /// Which process the admin port belongs to.

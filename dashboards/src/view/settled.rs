@@ -53,7 +53,7 @@ pub(crate) fn settled_with_news(
 }
 
 /// The decision, and what it was made from.
-fn settle(
+pub(super) fn settle(
     reader: &Reader,
     question: &Question,
     wait: Duration,

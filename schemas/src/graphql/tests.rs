@@ -247,6 +247,85 @@ fn queries_in_the_address() {
     }
 }
 
+/// Names that are another one for some server: one that tells a document.
+const DOUBTFUL: &str = "query QUERY Query qUERY %51uery query%00 query%00x %00query query%0a query%09 +query query+ query%20 query%C2%A0 query[] \
+    query[0] query[a][b] query%5B%5D query[ query] [query] []query query. .query query.a ?query %3Fquery $query query: \
+    %22query%22 'query' query%3D query%26 query%23 query%3B query/ query%2500 %2571uery qu%2565ry %25u0071uery \
+    query%E2%80%8B %EF%BB%BFquery %EF%BD%91uery que%CC%88ry q%C3%BCery operationname operationName[] operation_name \
+    operationName%00 documentid documentId[] document.id document_id extensions[persistedQuery][sha256Hash] Extensions \
+    exten%C5%BFions ID id[] i.d doc.id doc+id docid doc-id query.id queryid hash[] HASH hash%00";
+/// Names that nobody takes for another one.
+const CLEAR: &str = "variables variables[query] variables[id] v utm_source user.id user[id] query_hash queries requery x-query cache-id _ \
+    a%20b";
+
+/// Beside a query that is read as one, each of these is a mutation for some server.
+#[test]
+fn a_parameter_that_some_server_takes_for_another_one_makes_the_address_unreadable() {
+    for name in DOUBTFUL.split_ascii_whitespace() {
+        for query in [
+            format!("query={{a}}&{name}=mutation{{b}}"),
+            format!("{name}=mutation{{b}}&query={{a}}"),
+            format!("{name}=&query={{a}}"),
+            format!("query={{a}}&{name}"),
+        ] {
+            let operation = Operation::of_query(Some(&query));
+            assert!(operation.access() > Access::Untold, "{query}");
+        }
+        // With a body that is a query, too.
+        let body = br#"{"query":"{ a }"}"#;
+        let query = format!("{name}=mutation{{b}}");
+        let operation = Operation::of_body(JSON, Some(&query), body);
+        assert!(operation.access() > Access::Untold, "{query}");
+    }
+    for name in CLEAR.split_ascii_whitespace().chain([""]) {
+        let query = format!("query={{a}}&{name}=mutation{{b}}");
+        let operation = Operation::of_query(Some(&query));
+        assert_eq!(operation.access(), Access::Reads, "{query}");
+    }
+}
+
+#[test]
+fn a_value_that_may_be_decoded_once_more_or_cut_is_not_read() {
+    for value in [
+        // A comment for who decodes once; its end for who decodes twice.
+        "%23%250Amutation{b}%250Afragment+F+on+T%0A{a}",
+        "%23%25u000Amutation{b}%0A{a}",
+        "{a}%00",
+        "{a(t:%22%2541%22)}",
+        "mutation{b}%00{a}",
+        "%257Ba%257D",
+        "{a}%2526query=mutation{b}",
+    ] {
+        let query = format!("query={value}");
+        let operation = Operation::of_query(Some(&query));
+        assert!(operation.access() > Access::Untold, "{query}");
+    }
+    for value in [
+        "{a(t:%22100%25%22)}",
+        "{a(t:%22%25+b%22)}",
+        "{a(t:%22%C3%A9%22)}",
+    ] {
+        let query = format!("query={value}");
+        assert_eq!(
+            Operation::of_query(Some(&query)).access(),
+            Access::Reads,
+            "{query}"
+        );
+    }
+    for query in [
+        "query={a}&extensions={}&extensions={}",
+        "extensions={}&extensions=%7B%22persistedQuery%22:%7B%22sha256Hash%22:%22aa%22%7D%7D&query={a}",
+        "query={a}&operationName=&operationName=B",
+        "query={a}&documentId=&documentId=1",
+    ] {
+        assert_eq!(
+            Operation::of_query(Some(query)).access(),
+            Access::Unknown,
+            "{query}"
+        );
+    }
+}
+
 #[test]
 fn only_the_types_of_graphql_are_read() {
     for (media, body, access) in [

@@ -304,6 +304,23 @@ impl Standing {
         !others && !self.is_complete()
     }
 
+    /// The same as if nothing had been lost with processes that were killed and replaced, and when the last of the next ones began: what is
+    /// received from then on has no gap. `None` if nothing was lost, or if anything else is in doubt, too.
+    pub fn but_for_losses(&self) -> Option<(Self, Timestamp)> {
+        let mut last = None;
+        for one in self.doubtful() {
+            last = last.max(Some(one.succeeded?));
+        }
+        let mut standing = self.clone();
+        for one in &mut standing.watermarks {
+            if one.state == RunState::Replaced {
+                one.state = RunState::Gone;
+            }
+        }
+        standing.complete_until = complete_until(&standing.watermarks);
+        Some((standing, last?))
+    }
+
     /// Adds those of these instances that no run is known of: they are doubtful, because what they received is in no
     /// count.
     pub fn expect(&mut self, instances: &[String]) {

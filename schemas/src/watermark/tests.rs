@@ -23,6 +23,56 @@ fn run(instance: &str, written: i64, until: i64) -> Run {
     }
 }
 
+/// What is gained by a kill is nothing but a later begin, and only where nothing else is in doubt.
+#[test]
+fn evidence_goes_on_behind_losses_only_if_nothing_else_is_in_doubt() {
+    let killed = |instance: &str, heard: i64, next: i64| {
+        change(run(instance, heard, heard), |run| {
+            run.succeeded = Some(at(next));
+        })
+    };
+    let alive = || run("a", 101, 101);
+    let behind = |runs: &[Run]| {
+        let standing = Standing::of(runs, at(100), |_| at(102));
+        let (without, since) = standing.but_for_losses()?;
+        assert!(without.is_complete(), "{without:?}");
+        Some(since)
+    };
+    assert_eq!(behind(&[alive(), killed("a", 50, 60)]), Some(at(60)));
+    let twice = [
+        killed("a", 70, 80),
+        alive(),
+        killed("b", 50, 90),
+        killed("a", 50, 60),
+    ];
+    assert_eq!(behind(&twice), Some(at(90)));
+    // Nothing was lost.
+    assert_eq!(behind(&[alive()]), None);
+    assert_eq!(behind(&[change(run("a", 50, 50), ended)]), None);
+    for doubtful in [
+        run("silent", 50, 50),
+        run("ahead", 103, 103),
+        change(run("behind", 101, 101), |run| run.lacks_tallies = true),
+        change(killed("behind", 50, 60), |run| run.lacks_tallies = true),
+        change(run("old", 50, 50), |run| {
+            run.watermark = None;
+            run.before_watermarks = true;
+        }),
+        change(run("other", 101, 101), |run| {
+            run.apart = Some(Apart::Rules("x".to_owned()));
+        }),
+    ] {
+        assert_eq!(
+            behind(&[alive(), killed("a", 50, 60), doubtful.clone()]),
+            None,
+            "{doubtful:?}"
+        );
+    }
+    let mut expected = Standing::of(&[alive(), killed("a", 50, 60)], at(100), |_| at(102));
+    expected.expect(&["never".to_owned()]);
+    assert_eq!(expected.but_for_losses(), None);
+}
+
 fn change(mut run: Run, change: impl FnOnce(&mut Run)) -> Run {
     change(&mut run);
     run

@@ -153,6 +153,7 @@ fn a_slow_candidate_is_found_though_few_answers_of_the_legacy_are_timed() {
             let is_known = second >= 300;
             assert_eq!(standing.untimed.is_none(), is_known, "{second}");
             assert_eq!(standing.good.is_some(), is_known && !is_slow, "{second}");
+            assert!(!standing.by_errors_alone, "{second}");
         }
         assert_eq!(found.is_some(), is_slow);
     }
@@ -164,9 +165,23 @@ fn a_slow_candidate_is_found_though_few_answers_of_the_legacy_are_timed() {
             look(&mut watch, start, second, at(second), Role::Serves),
             None
         );
-        let is_good = watch.standing(&at(second), Role::Serves).good.is_some();
-        assert_eq!(is_good, second >= 200, "{second}");
+        let standing = watch.standing(&at(second), Role::Serves);
+        assert_eq!(standing.good.is_some(), second >= 200, "{second}");
+        assert_eq!(standing.by_errors_alone, second >= 200, "{second}");
     }
+    // Until it is.
+    let timed = |served: u64| {
+        seen(
+            counts(served, 41, 0),
+            counts(served, 41, 0),
+            counts(0, 1, 0),
+        )
+    };
+    for second in 201..=402 {
+        look(&mut watch, start, second, timed(second), Role::Serves);
+    }
+    let standing = watch.standing(&timed(402), Role::Serves);
+    assert!(standing.good.is_some() && !standing.by_errors_alone);
 }
 
 /// Good requests of the percent before made the first bad ones of the next too few to see.

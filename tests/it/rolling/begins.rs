@@ -155,6 +155,31 @@ fn streams_say_nothing_of_times_on_either_side() {
     }
 }
 
+/// It was called no worse, and nobody saw that no time was ever compared.
+#[test]
+fn who_is_judged_by_errors_alone_is_told_as_that() {
+    let place = under_way(100.0, "min_requests = 5");
+    let service = || {
+        Service::start(|_| {
+            crate::support::service::Answer::new(200, "data: 1\n\n")
+                .header("content-type", "text/event-stream")
+        })
+    };
+    let (legacy, candidate) = (service(), service());
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
+    let now = becomes(&mirror, "it is judged", |now| {
+        assert_eq!(get_as(&mirror, "anna", "/1").status, 200);
+        !now["shown"]["good"].is_null()
+    });
+    assert_eq!(now["shown"]["by_errors_alone"], true, "{now}");
+    let words = "so whether it is slower is not known";
+    let admin = mirror.admin.to_string();
+    let status = place.run(&["rollout", "status", "--admin", &admin]).stdout;
+    assert!(status.contains(words), "{status}");
+    let page = mirror.ask("/").text();
+    assert!(page.contains(words), "{page}");
+}
+
 /// Case 1: the gate passed by what the service at the address before had answered, under the same version.
 #[test]
 fn what_was_counted_at_another_address_proves_nothing_of_this_one() {

@@ -78,6 +78,54 @@ fn a_call_is_missing_if_another_one_of_its_request_came() {
     assert_eq!(document.outcome, StubOutcome::Fail, "{}", ended.stdout);
 }
 
+/// An id of a user, of whose requests a mirror that samples leaves out some. One request that makes a call twice looks the same, so neither is told
+/// from the other, and neither passes.
+#[test]
+fn an_id_that_several_requests_share_makes_no_call_missing() {
+    for (more, outcome, missing, not_reached) in [
+        ([].as_slice(), StubOutcome::Undecided, 0, 4),
+        (&["--shadowed", "some"], StubOutcome::Undecided, 0, 4),
+        (&["--shadowed", "all"], StubOutcome::Fail, 4, 0),
+    ] {
+        let place = Place::new();
+        let stub = Stub::canned(&place, more);
+        for user in ["a", "b", "c", "d"] {
+            let id = [("x-correlation-id", user)];
+            for request in 0..3 {
+                let body = format!("{{\"of\":\"{user}\",\"number\":{request}}}");
+                Stub::totals(stub.legacy, &id, &body);
+                if request != 1 {
+                    Stub::totals(stub.candidate, &id, &body);
+                }
+            }
+        }
+        let (ended, document) = stub.stop();
+        assert_eq!(counts(&document), [12, 8, 8, 0, missing, 0], "{more:?}");
+        assert_eq!(document.counts.not_reached, not_reached, "{more:?}");
+        assert_eq!(document.outcome, outcome, "{}", ended.stdout);
+        let is_told = has_reason(&document, "may be of several requests");
+        assert_eq!(is_told, missing == 0, "{}", ended.stdout);
+    }
+}
+
+/// What differs or is made besides is proven whatever an id is of.
+#[test]
+fn an_id_that_several_requests_share_excuses_no_other_difference() {
+    let place = Place::new();
+    let stub = Stub::canned(&place, &["--shadowed", "some"]);
+    for user in ["a", "b", "c"] {
+        let id = [("x-correlation-id", user)];
+        stub.both(&id, ["{\"n\":1}", "{\"n\":1}"]);
+        stub.both(&id, ["{\"n\":2}", "{\"n\":2}"]);
+    }
+    let id = [("x-correlation-id", "a")];
+    stub.both(&id, ["{\"n\":3}", "{\"n\":4}"]);
+    Stub::totals(stub.candidate, &id, "{\"n\":5}");
+    let (ended, document) = stub.stop();
+    assert_eq!(counts(&document), [7, 8, 6, 1, 0, 1], "{}", ended.stdout);
+    assert_eq!(document.outcome, StubOutcome::Fail, "{}", ended.stdout);
+}
+
 #[test]
 fn calls_that_nobody_answers_prove_nothing() {
     let place = Place::new();

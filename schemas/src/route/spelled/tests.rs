@@ -268,6 +268,94 @@ fn a_path_of_lower_case_letters_has_one_reading_and_most_others_few() {
     }
 }
 
+/// What readings cost is what their number and the length of a path say: both have a bound, and no path is read in more ways because it is longer.
+#[test]
+fn the_longest_path_that_is_read_costs_no_more_than_so_many_times_its_length() {
+    /// Two kinds of letters, three ends, two partings, three meanings of dots; and the same behind a host.
+    const READINGS: usize = 2 * 3 * 2 * 3 * 2;
+    /// What a reading leads to: itself, a script and what follows it, each without its default document and its format.
+    const VARIANTS: usize = 3 * 3;
+    let mut most = 0;
+    for part in [
+        "%25",
+        "%2525",
+        "%252525",
+        "%2f",
+        "%252f",
+        "%u002f",
+        "%25u002f",
+        "%EF%BC%8F",
+        "%EF%B7%BA",
+        "\u{fdfa}",
+        "\u{ff0f}..",
+        "%c0%af",
+        "/..%2f",
+        "%2e%2e/",
+        "/./",
+        "/../a",
+        "%00",
+        "%3f%23",
+        "%3b",
+        "a;b",
+        "/%28S(x))",
+        "/+",
+        "/%20",
+        ".php/",
+        "/index.php",
+        "a.b",
+        "%5c",
+        "%",
+        "%2",
+        "%25%32%35",
+        "%ff",
+        "x\u{301}",
+    ] {
+        for (begin, end) in [
+            ("/", ""),
+            ("//", "/x"),
+            ("/%2f", "%00%3b/..%2fa.php/index.html"),
+            ("/\u{ff41}", ";/./\u{2215}"),
+        ] {
+            let of_length = |bytes: usize| {
+                let fits = (bytes - begin.len() - end.len()) / part.len();
+                format!("{begin}{}{end}", part.repeat(fits))
+            };
+            let costs = [MAX_BYTES / 4, MAX_BYTES].map(|bytes| {
+                let path = of_length(bytes);
+                let read: Vec<Steps> = readings(&path).collect();
+                assert!(read.len() <= READINGS, "{part}: {}", read.len());
+                let names = read.iter().flat_map(|steps| &steps.names);
+                let kept: usize = names.map(|name| name.len() + 1).sum();
+                // A sign may be eleven times as long in plain letters.
+                assert!(kept <= READINGS * path.len() * 12, "{part}: {kept}");
+                let mut calls = 0;
+                any_reading(&path, |_| {
+                    calls += 1;
+                    false
+                });
+                assert!(calls <= READINGS * VARIANTS, "{part}: {calls}");
+                most = calls.max(most);
+                (read.len(), kept)
+            });
+            let [short, long] = costs;
+            assert_eq!(short.0, long.0, "{part} {begin} {end}");
+            // Four times as long, and a little.
+            assert!(
+                long.1 <= short.1 * 5 + READINGS * 64,
+                "{part}: {short:?} {long:?}"
+            );
+            // Eight kilobytes of the same are not read, and nobody knows what they are.
+            let mut told = Vec::new();
+            any_reading(&of_length(8 * 1024), |steps| {
+                told.push(steps.is_none());
+                false
+            });
+            assert_eq!(told, [true], "{part}");
+        }
+    }
+    assert!(most > 100, "{most}: these are no hard paths");
+}
+
 fn wide(letter: char) -> char {
     let code = u32::from(letter) + 0xfee0;
     char::from_u32(code).unwrap_or(letter)
