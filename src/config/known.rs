@@ -31,6 +31,9 @@ const FINGERPRINT_DIGITS: usize = 16;
 /// What to write as a date.
 const DATE: &str = "write a date such as 2027-03-01, or a time such as 2027-03-01T12:00:00Z";
 
+/// What a configuration says of differences that somebody has decided on: the register, and rules that have a date.
+pub(crate) type Differences = (Arc<[KnownEntry]>, Arc<[RuleText]>);
+
 /// What two entries must not share, and where it stood first.
 #[derive(Default)]
 struct Taken {
@@ -96,7 +99,7 @@ impl Layers {
     }
 
     /// What the configuration says of differences that somebody has decided on: the register, and rules that have a date.
-    pub(crate) fn register(mut self) -> Result<(Arc<[KnownEntry]>, Arc<[RuleText]>), Problems> {
+    pub(crate) fn register(mut self) -> Result<Differences, Problems> {
         let dated = self.dated_rules();
         let known = self.known(None);
         if self.problems.is_empty() {

@@ -18,7 +18,7 @@ use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 
 use crate::config::settings::Setting;
-use crate::config::{DEFAULT_FILE, Layers};
+use crate::config::{DEFAULT_FILE, Differences, Layers};
 use crate::error;
 
 /// A file that was changed so shortly before it was read may be changed again without another time: the clocks of file systems have ticks.
@@ -54,7 +54,7 @@ impl Stamp {
 }
 
 /// What a configuration says of differences, or why it cannot be read.
-type Read = dyn Fn() -> Result<(Arc<[KnownEntry]>, Arc<[RuleText]>), String> + Send + Sync;
+type Read = dyn Fn() -> Result<Differences, String> + Send + Sync;
 
 /// The file, as it was looked at last.
 struct Seen {

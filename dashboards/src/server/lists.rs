@@ -164,11 +164,10 @@ pub(super) async fn group(
     let found = read(&site, move |reader| {
         let place = Place::find(reader, &question, &name, route.as_deref())?;
         let counts = place.uncounted.is_none();
-        let suggestions = match counts {
-            true => {
-                view::suggested(reader, &place.decided, &view::expires(Timestamp::now()))?.rules
-            }
-            false => Vec::new(),
+        let suggestions = if counts {
+            view::suggested(reader, &place.decided, &view::expires(Timestamp::now()))?.rules
+        } else {
+            Vec::new()
         };
         Ok::<_, StoreError>((place, suggestions, route))
     });

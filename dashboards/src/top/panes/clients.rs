@@ -163,7 +163,10 @@ fn lately(seen: &Seen) -> Option<Line<'static>> {
             DIM,
             format!(
                 "in the {} from {}",
-                plural(history.bucket_seconds / 60, "minute", "minutes"),
+                match history.bucket_seconds / 60 {
+                    1 => "minute".to_owned(),
+                    some => plural(some, "minute", "minutes"),
+                },
                 clock(bucket.from)
             ),
         ),

@@ -16,7 +16,7 @@ const COUNTED_FOR: [MarkKind; 3] = [
 ];
 
 /// What of the three a kind of mark is about; `None` of another kind.
-fn part<'a>(kind: MarkKind, of: [&'a str; 3]) -> Option<&'a str> {
+fn part(kind: MarkKind, of: [&str; 3]) -> Option<&str> {
     let mut parts = COUNTED_FOR.into_iter().zip(of);
     let found = parts.find(|(known, _)| *known == kind);
     found.map(|(_, part)| part)

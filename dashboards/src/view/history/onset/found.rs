@@ -49,10 +49,42 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// How long it is.
+    fn seconds(&self) -> u64 {
+        let micros = self.to.as_micros().saturating_sub(self.from.as_micros());
+        u64::try_from(micros).unwrap_or(0) / 1_000_000
+    }
+
     /// Whether it has a higher rate than is allowed.
     fn is_above(&self, allowed: f64) -> bool {
         self.compared.differing > 0 && self.compared.rate() > allowed
     }
+}
+
+/// That nothing has a higher rate in all that was compared.
+fn none(state: OnsetState, allowed: f64, total: Compared) -> Onset {
+    Onset {
+        state,
+        allowed,
+        from: None,
+        to: None,
+        stretch: Compared::default(),
+        before: total,
+        after: None,
+        since: Compared::default(),
+        earlier: None,
+        step_seconds: 0,
+    }
+}
+
+/// Some times in which it differed, the last one first, as they are told together; `None` if there are none.
+fn earlier(steps: &[Step], parts: &[(usize, usize)]) -> Option<Earlier> {
+    let ((first, _), (_, last)) = (parts.last()?, parts.first()?);
+    Some(Earlier {
+        times: parts.len() as u64,
+        from: steps.get(*first)?.from,
+        to: steps.get(*last)?.to,
+    })
 }
 
 /// The times in which it differs of the steps of a stretch, the last one first: each by its first and its last step.
@@ -122,22 +154,10 @@ pub(super) fn onset(steps: &[Step], thresholds: &Thresholds) -> Onset {
             || calm.rate() <= allowed
                 && is_within(thresholds.bound, seen(calm), half, RECOVERED_ALPHA)
     };
-    let none = |state| Onset {
-        state,
-        allowed,
-        from: None,
-        to: None,
-        stretch: Compared::default(),
-        before: total,
-        after: None,
-        since: Compared::default(),
-        earlier: None,
-        step_seconds: 0,
-    };
     let begin_of = |at: usize| steps.get(at).map(|step| step.from);
     let end_of = |at: usize| steps.get(at).map(|step| step.to);
     if steps.is_empty() {
-        return none(OnsetState::Nothing);
+        return none(OnsetState::Nothing, allowed, total);
     }
     let mut last = (0..steps.len()).rev().find(|at| is_high(*at));
     // The last stretch that proves something, and the last one at all, which is told of if none does.
@@ -169,16 +189,8 @@ pub(super) fn onset(steps: &[Step], thresholds: &Thresholds) -> Onset {
             .into_iter()
             .map(|(first, last)| (from + first, from + last))
             .collect();
-        let earlier = |parts: &[(usize, usize)]| {
-            let ((first, _), (_, last)) = (parts.last()?, parts.first()?);
-            Some(Earlier {
-                times: parts.len() as u64,
-                from: begin_of(*first)?,
-                to: end_of(*last)?,
-            })
-        };
         if let Some(found) = &mut found {
-            if let Some(earlier) = earlier(&parts).filter(|_| is_proven) {
+            if let Some(earlier) = earlier(&steps, &parts).filter(|_| is_proven) {
                 found.earlier = Some(earlier.with(found.earlier));
             }
         } else if let Some(((begin, _), others)) = parts.split_first() {
@@ -198,11 +210,8 @@ pub(super) fn onset(steps: &[Step], thresholds: &Thresholds) -> Onset {
                     .map_or(before, |(_, last)| sum(last + 1..*begin)),
                 after: begin.checked_sub(1).and_then(end_of),
                 since: sum(to..steps.len()),
-                earlier: earlier(others),
-                step_seconds: steps.get(*begin).map_or(0, |step| {
-                    let micros = step.to.as_micros().saturating_sub(step.from.as_micros());
-                    u64::try_from(micros).unwrap_or(0) / 1_000_000
-                }),
+                earlier: earlier(&steps, others),
+                step_seconds: steps.get(*begin).map_or(0, Step::seconds),
             };
             if is_proven {
                 found = Some(this);
@@ -217,6 +226,6 @@ pub(super) fn onset(steps: &[Step], thresholds: &Thresholds) -> Onset {
     match (found, open) {
         (Some(found), _) => found,
         (None, Some(open)) if !within(total) => open,
-        _ => none(OnsetState::Holds),
+        _ => none(OnsetState::Holds, allowed, total),
     }
 }
