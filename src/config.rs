@@ -42,6 +42,7 @@ use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
 pub(crate) use admin::AdminSettings;
+pub(crate) use known::Differences;
 pub(crate) use metrics::{MetricsSettings, PageSettings};
 pub(crate) use needs::{MirrorSettings, RecheckSettings, host_name};
 pub(crate) use recording::RecordingSettings;

@@ -10,6 +10,7 @@ pub(crate) mod descriptors;
 pub(crate) mod guard;
 pub(crate) mod handover;
 pub(crate) mod instance;
+pub(crate) mod register;
 pub(crate) mod signals;
 pub(crate) mod supervised;
 pub(crate) mod telemetry;

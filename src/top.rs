@@ -4,8 +4,11 @@
 //! command waits for signals. None waits for another one but to end: a port that does not answer delays no key, and
 //! whoever is slow misses only what was overtaken.
 
+mod address;
 mod lines;
 mod poll;
+mod port;
+mod proof;
 mod source;
 mod window;
 
@@ -15,7 +18,9 @@ use anyhow::{Context, Result, anyhow};
 use parity_dashboards::top::{Connection, snapshot};
 use tokio::sync::{oneshot, watch};
 
-pub(crate) use self::source::{Asked, Base, LONG, Refused, Source, base};
+pub(crate) use self::address::{Base, base};
+pub(crate) use self::port::{LONG, Refused};
+pub(crate) use self::source::{Asked, Source};
 pub(crate) use self::window::Window;
 
 use self::poll::Poll;

@@ -118,11 +118,15 @@ impl Examples<'_> {
 
     /// The address of the page of a group; `None` in a file.
     fn group(&self, group: &GroupReport) -> Option<String> {
+        self.group_named(&group.fingerprint, &group.route)
+    }
+
+    /// The same by its name and its route.
+    fn group_named(&self, fingerprint: &str, route: &str) -> Option<String> {
         let Self::Served(scope) = self else {
             return None;
         };
-        let path = group_path(&group.fingerprint);
-        Some(scope.with(&path, &[("of_route", &group.route)]))
+        Some(scope.with(&group_path(fingerprint), &[("of_route", route)]))
     }
 
     /// The address of the most frequent group of a cause; `None` in a file.
@@ -221,6 +225,7 @@ struct DecisionPageOf<'a> {
     decision: &'a Decision,
     view: DecisionView<'a>,
     terms: &'a FoundTerms,
+    examples: Examples<'a>,
 }
 
 /// How far the record was complete, in one line.
@@ -327,6 +332,8 @@ pub(crate) fn decision(
         decision,
         view,
         terms,
+        // What a stored decision names may be gone from the record by now.
+        examples: Examples::Below(HashSet::new()),
     }
     .render()
 }

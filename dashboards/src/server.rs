@@ -18,6 +18,7 @@ mod html;
 mod lists;
 mod openapi;
 mod parameters;
+mod place;
 mod question;
 mod rerun;
 mod reruns;
@@ -45,7 +46,7 @@ pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
 pub use guard::ONE_HOST;
 pub use reruns::{Reruns, RunAgain};
-pub use site::{MirrorAdmin, Process, RolloutAdmin, RolloutSet, RolloutWish, Site};
+pub use site::{MirrorAdmin, Process, Register, RolloutAdmin, RolloutSet, RolloutWish, Site};
 pub use tokio_rustls::TlsAcceptor;
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.

@@ -21,6 +21,7 @@ mod difference;
 mod down;
 mod examples;
 mod excused;
+mod excusing;
 mod exported;
 pub(crate) mod growth;
 mod history;
@@ -62,6 +63,7 @@ pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use down::{Beside, Between, Candidate, Outage, none_lives};
 pub use examples::examples;
 pub(crate) use excused::{Equal, Excused};
+pub(crate) use excusing::ExcusedGroups;
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
     ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago, sentences as history_sentences,

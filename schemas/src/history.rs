@@ -322,7 +322,7 @@ pub struct Onset {
     pub state: OnsetState,
     /// The highest allowed share of differing requests.
     pub allowed: f64,
-    /// The begin of the first bucket of the last stretch whose rate is higher; with `holds` and `nothing`, `None`.
+    /// When the last time began in which the rate is higher; with `holds` and `nothing`, `None`.
     pub from: Option<Timestamp>,
     /// The end of its last such bucket.
     pub to: Option<Timestamp>,
@@ -336,10 +336,36 @@ pub struct Onset {
     /// What was compared behind it, up to the end.
     #[serde(default)]
     pub since: Compared,
-    /// Where it has calm times of half an hour or more, in which as many requests as could show it were compared and all is within what
-    /// is allowed: when it began anew behind the last of them.
+    /// That it differed before that in the range, too, with times in between in which it did not.
     #[serde(default)]
-    pub latest: Option<Timestamp>,
+    pub earlier: Option<Earlier>,
+    /// How exactly `from` and `to` are known: the steps by which they were found, which may be shorter than the buckets; 0 of an older
+    /// program, whose steps were the buckets.
+    #[serde(default)]
+    pub step_seconds: u64,
+}
+
+/// When the services differed by more than is allowed before they do so now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Earlier {
+    /// How often, with calm times in between that are no chance.
+    pub times: u64,
+    /// When the first of them began.
+    pub from: Timestamp,
+    /// When the last of them ended.
+    pub to: Timestamp,
+}
+
+impl Earlier {
+    /// Together with others, which may have been before or behind.
+    #[must_use]
+    pub fn with(self, other: Option<Self>) -> Self {
+        other.map_or(self, |other| Self {
+            times: self.times.saturating_add(other.times),
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        })
+    }
 }
 
 /// How many requests were compared, and differ.

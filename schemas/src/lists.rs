@@ -12,6 +12,7 @@ use crate::evidence::RouteDecision;
 use crate::noise::NoiseGroup;
 use crate::report::{CauseReport, GroupReport, IdleRule, RouteReport, RuleHits};
 use crate::suggested::SuggestedRule;
+use crate::tally::Group;
 use crate::terms::RulesText;
 use crate::time::Timestamp;
 use crate::watermark::InstanceWatermark;
@@ -87,8 +88,49 @@ pub struct GroupDocument {
     pub migration: String,
     /// The group.
     pub group: GroupLine,
-    /// Rules that would excuse it.
+    /// Rules that would excuse it; none if it does not count any more.
     pub suggested: Vec<SuggestedRule>,
+    /// The version of the candidate under which it was counted: that which was asked for, or the last one that had it.
+    #[serde(default)]
+    pub candidate_version: String,
+    /// The rules by which it was counted: those in force, or the last ones that counted it.
+    #[serde(default)]
+    pub rules_hash: String,
+    /// Why it does not count any more; `None` if it does.
+    #[serde(default)]
+    pub uncounted: Option<UncountedGroup>,
+}
+
+/// Why a group that was counted does not count any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UncountedGroup {
+    /// In words.
+    pub told: String,
+    /// Since when, as far as the record has that.
+    pub since: Option<Timestamp>,
+    /// Rules in force, by id, each of which excuses all of it.
+    pub rules: Vec<String>,
+    /// Rules in force, by id, which came since and may excuse it.
+    pub perhaps: Vec<String>,
+    /// The entry of the register that excuses it.
+    pub known: Option<String>,
+}
+
+/// A group that was counted by earlier rules and is not any more: a rule in force excuses it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExcusedGroup {
+    /// `METHOD /template`.
+    pub route: String,
+    /// What differed.
+    pub group: Group,
+    /// How often it was counted.
+    pub count: u64,
+    /// When it was last counted.
+    pub last_seen: Timestamp,
+    /// By which rules it was counted.
+    pub rules_hash: String,
+    /// The rules in force, by id, each of which excuses all of it.
+    pub rules: Vec<String>,
 }
 
 /// Routes: most differing first, then most received.
@@ -145,6 +187,12 @@ pub struct RulesDocument {
     pub hits: Vec<RuleHits>,
     /// Rules that excused none although requests were compared where they apply.
     pub idle: Vec<IdleRule>,
+    /// Groups that earlier rules counted and these excuse, the most frequent first; a hundred at most.
+    #[serde(default)]
+    pub excused: Vec<ExcusedGroup>,
+    /// How many more there are.
+    #[serde(default)]
+    pub excused_left_out: u64,
 }
 
 /// How far the record of each process is complete.

@@ -277,12 +277,14 @@ impl TallyBook {
             ..
         } = &mut *state;
         for interval in closed.iter_mut().chain(open.as_mut()) {
+            let starts = interval.starts();
             for (route, tally) in &mut interval.routes {
                 tally.stamp(number);
                 if tally.is_due(acknowledged) {
                     let (generation, label) = routes.of(*route);
                     let shape = self.shape(generation, label);
-                    let row = tally.row(interval.start, shape, &generation.rule_ids, &self.names);
+                    let start = starts(generation.started);
+                    let row = tally.row(start, shape, &generation.rule_ids, &self.names);
                     let groups = tally.group_rows(acknowledged, &row, &self.names);
                     snapshot.groups.extend(groups);
                     snapshot.sets.extend(tally.set_rows(acknowledged, &row));

@@ -15,11 +15,15 @@ use crate::cli::SinkArgs;
 use crate::config::{Layers, host_name};
 use crate::process::admin::{AdminPort, bind_admin, register_build_info};
 use crate::process::auditing::StoreAuditor;
+use crate::process::register::RegisterFile;
 use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
-    let settings = Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).sink()?;
+    let file = args.file.config.as_deref();
+    let register = RegisterFile::at(file, &args.flags.settings());
+    let settings = Layers::load_here(file, &args.flags.settings()).sink()?;
+    let register = register.with(settings.known, settings.dated);
     let mut signals = Signals::listen(Hangup::Ends)?;
     if args.migrate {
         let applied = apply_schema(&settings.clickhouse, &Layout::Single, &settings.retention)?;
@@ -45,11 +49,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             registry,
             access: settings.admin.access,
             reruns: None,
-            known: {
-                let known = settings.known;
-                Arc::new(move || Arc::clone(&known))
-            },
-            dated: settings.dated,
+            register: Arc::new(move || register.now()),
             links: settings.admin.links,
         },
         CONNECTIONS,

@@ -15,12 +15,15 @@ use crate::config::settings::top::MIGRATION;
 use crate::config::settings::{Setting, mirror};
 use crate::error;
 use crate::process::admin::{AdminPort, bind_admin, reading_site};
+use crate::process::register::RegisterFile;
 use crate::process::signals::{Hangup, Signal, Signals};
 use crate::rerun::Rerunner;
 
 /// Runs it.
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
-    let layers = Layers::load_here(args.file.config.as_deref(), &args.flags.settings());
+    let file = args.file.config.as_deref();
+    let register = RegisterFile::at(file, &args.flags.settings());
+    let layers = Layers::load_here(file, &args.flags.settings());
     let reruns = reruns(&layers, &args.flags.settings())?;
     let names_migration = layers.is_given(&MIGRATION);
     let (mut settings, admin) = layers.ui()?;
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
         reading_site(
             settings.store,
             settings.migration,
-            (settings.known, settings.dated),
+            register.with(settings.known, settings.dated),
             (admin.access, admin.links),
             reruns,
         )?,

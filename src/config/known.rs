@@ -15,13 +15,14 @@ use parity_comparator::rules::first_moment;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use parity_schemas::spelling;
+use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 use parity_schemas::visible::visible;
 
 use super::Layers;
 use super::file::{File, TableEntry};
-use super::problem::{Origin, Problem};
+use super::problem::{Origin, Problem, Problems};
 use super::settings::entries::{EntryKey, known};
 use super::value;
 
@@ -29,6 +30,9 @@ use super::value;
 const FINGERPRINT_DIGITS: usize = 16;
 /// What to write as a date.
 const DATE: &str = "write a date such as 2027-03-01, or a time such as 2027-03-01T12:00:00Z";
+
+/// What a configuration says of differences that somebody has decided on: the register, and rules that have a date.
+pub(crate) type Differences = (Arc<[KnownEntry]>, Arc<[RuleText]>);
 
 /// What two entries must not share, and where it stood first.
 #[derive(Default)]
@@ -91,6 +95,17 @@ impl Layers {
             );
             let other = first(&mut taken.places, place, entry.origin.clone());
             twice(&known::ID, "just the same", other);
+        }
+    }
+
+    /// What the configuration says of differences that somebody has decided on: the register, and rules that have a date.
+    pub(crate) fn register(mut self) -> Result<Differences, Problems> {
+        let dated = self.dated_rules();
+        let known = self.known(None);
+        if self.problems.is_empty() {
+            Ok((known, dated))
+        } else {
+            Err(self.into_problems())
         }
     }
 

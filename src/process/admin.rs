@@ -8,8 +8,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::links::Links;
 use parity_dashboards::server::{self, Access, Process, Reruns, Site, TlsAcceptor};
-use parity_schemas::known::KnownEntry;
-use parity_schemas::terms::RuleText;
 use parity_sink::StoreConfig;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -18,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::config::{AdminSettings, host_name};
 use crate::process::auditing::StoreAuditor;
+use crate::process::register::RegisterFile;
 
 /// Binds the admin port.
 pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
@@ -149,7 +148,7 @@ fn warn_of_clear(is_encrypted: bool, address: SocketAddr) {
 pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
-    (known, dated): (Arc<[KnownEntry]>, Arc<[RuleText]>),
+    register: RegisterFile,
     (access, links): (Access, Links),
     reruns: Option<Reruns>,
 ) -> Result<Site> {
@@ -166,8 +165,7 @@ pub(crate) fn reading_site(
         registry,
         access,
         reruns,
-        known: Arc::new(move || Arc::clone(&known)),
-        dated,
+        register: Arc::new(move || register.now()),
         links,
     })
 }

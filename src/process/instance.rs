@@ -22,6 +22,7 @@ use parity_mirror::{BindError, Drained, Mirror, Replaying, RunError};
 use parity_schemas::audit::{
     Audit, AuditAction, AuditOutcome, AuditSource, begins as audit_begins,
 };
+use parity_schemas::time::Timestamp;
 use parity_sink::TallyBook;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
@@ -125,7 +126,7 @@ impl Instance {
             config_error: Mutex::default(),
             identity: Mutex::new(settings.identity.clone()),
             instance: settings.instance.clone(),
-            known: Mutex::new(Arc::clone(&settings.known)),
+            known: Mutex::new((Arc::clone(&settings.known), Timestamp::now())),
             rerunner: Arc::new(Rerunner::new(settings)),
             rollout,
         });
@@ -139,11 +140,10 @@ impl Instance {
             reruns: Some(Reruns::new(
                 Arc::clone(&handle.rerunner) as Arc<dyn RunAgain>
             )),
-            known: {
+            register: {
                 let handle = Arc::clone(&handle);
-                Arc::new(move || Arc::clone(&handle.known()))
+                Arc::new(move || handle.register())
             },
-            dated: Arc::default(),
             links: settings.admin.links.clone(),
         };
         let admin = AdminPort::start(listener, settings.admin.tls.clone(), site, shares.admin)?;
@@ -205,7 +205,7 @@ impl Instance {
         self.handle.mirror.apply(policy, observers, rechecks);
         self.drain = settings.mirror.policy.limits.drain;
         *self.handle.identity() = settings.identity.clone();
-        *self.handle.known() = Arc::clone(&settings.known);
+        self.handle.set_known(&settings.known);
         self.handle.rerunner.set(settings);
         self.admin.set_tls(settings.admin.tls.clone());
         Ok(())

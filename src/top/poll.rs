@@ -18,7 +18,8 @@ use parity_schemas::time::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::source::{LONG, Refused, SHORT, Source};
+use super::port::{LONG, Refused, SHORT};
+use super::source::Source;
 use super::window::Board;
 
 /// So many times as long as the report took is waited until it is asked again.

@@ -403,7 +403,10 @@ fn an_open_question_has_its_reasons_and_a_failed_candidate_is_told_once() {
         lines[0],
         "CLIENTS all 1 got the legacy's whole answer · 2xx 1"
     );
-    assert!(lines[1].starts_with("UNDECIDED all 1 compared"), "{report}");
+    assert!(
+        lines[1].starts_with("UNDECIDED the only compared"),
+        "{report}"
+    );
     let reason = place.run(&["gate", "--output", "json"]).json()["reasons"][0].clone();
     let reason = reason.as_str().expect("a reason");
     assert_eq!(lines[2], format!("  {reason}"));

@@ -362,7 +362,7 @@ fn the_page_of_a_mismatch_shows_what_changed_and_what_counts_as_equal() {
     );
     assert!(!page.contains("<b>four"), "{page}");
     assert!(
-        overview.contains(r#"id="headline">1 of 1 compared requests differ"#),
+        overview.contains(r#"id="headline">1 of 1 compared request differs"#),
         "{overview}"
     );
 }
@@ -377,7 +377,7 @@ fn a_page_without_comparisons_says_so() {
     let page = mirror.ask("/report").text();
     mirror.stop();
     assert!(
-        page.contains("nothing compared</span>") && page.contains("of 1 requests received"),
+        page.contains("nothing compared</span>") && page.contains("of 1 request received"),
         "{page}"
     );
     assert!(place.run(&["report"]).stdout.contains("NOTHING COMPARED"));

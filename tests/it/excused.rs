@@ -1,6 +1,8 @@
 //! What the pages say once something is excused: a link to its group goes on to work, both rates are of the same rules, and who looks at
 //! the chart or at the audit sees which rule or known difference it was.
 
+use parity_schemas::time::Timestamp;
+
 use crate::support::process::{Mirror, Place};
 use crate::support::service::{Service, nobody};
 use crate::support::wait_for;
@@ -53,10 +55,31 @@ fn a_group_that_a_rule_excuses_keeps_its_page_and_both_rates_are_of_the_present_
     let counted = shows(&mirror, &link, &["<h1>GET /orders/{id}: body /total</h1>"]);
     assert!(!counted.contains("id=\"excused\""), "{counted}");
 
+    let before = Timestamp::now();
     reload(&place, &mirror, RULE);
+    // Before anything is received by the new rules: where it is excused leads to its page, and the chart has the mark.
+    let to_group = format!("<a href=\"{link}?of_route=");
+    let rules = shows(
+        &mirror,
+        "/rules",
+        &[
+            "<h2>Excused by rules that came later</h2>",
+            "20 mismatches by earlier rules",
+            "<h2 id=\"excused\">Groups that a rule excuses now</h2>",
+            "<td>new-total</td>",
+            &to_group,
+        ],
+    );
+    assert!(!rules.contains("No rule excused anything"), "{rules}");
+    shows(&mirror, "/", &[": added new-total</li>"]);
     for _ in 0..20 {
         mirror.get("/orders/7");
     }
+    let report = mirror.settled(40);
+    // What counts by the new rules began with them, and not with the minute.
+    let from: Timestamp =
+        serde_json::from_value(report.0["window"]["from"].clone()).expect("a time");
+    assert!(from >= before, "{from}");
     let ui = place.ui();
     for of in [&mirror, &ui] {
         let page = shows(
@@ -86,7 +109,25 @@ fn a_group_that_a_rule_excuses_keeps_its_page_and_both_rates_are_of_the_present_
         assert!(!overview.contains("class=\"high\""), "{overview}");
         for unknown in ["/groups/0123456789abcdef", "/groups/x"] {
             assert_eq!(of.ask(unknown).status, 404, "{unknown}");
+            let unknown = format!("/api/v1{unknown}");
+            assert_eq!(of.ask(&unknown).status, 404, "{unknown}");
         }
+        // The API knows what the pages know.
+        let group = of.ask(&format!("/api/v1{link}"));
+        assert_eq!(group.status, 200, "{}", group.text());
+        let group = group.json();
+        assert_eq!(group["uncounted"]["rules"][0], "new-total", "{group}");
+        assert_eq!(group["group"]["group"]["count"], 20, "{group}");
+        assert_ne!(group["rules_hash"], report.0["rules_hash"], "{group}");
+        let rules = of.ask("/api/v1/rules").json();
+        let name = link.strip_prefix("/groups/");
+        assert_eq!(
+            rules["excused"][0]["group"]["fingerprint"].as_str(),
+            name,
+            "{rules}"
+        );
+        let groups = of.ask("/groups").text();
+        assert!(groups.contains("href=\"/rules#excused\""), "{groups}");
     }
     let history = mirror.ask("/api/v1/history?since=1h").json();
     let marks = history["marks"].as_array().expect("marks");
@@ -110,7 +151,15 @@ fn a_known_difference_that_is_added_is_a_change_and_its_group_says_so() {
         "[[known]]\nblocks = false\nid = \"old-totals\"\nfingerprints = [\"{name}\"]\nowner = \"payments\"\nreason = \"agreed\"\n\
          expires = \"2099-01-01\"\nrate = 1.0\n"
     );
+    // It reads the file again by itself, so that the two do not contradict each other.
+    let ui = place.ui();
     reload(&place, &mirror, &known);
+    for of in [&mirror, &ui] {
+        let to_group = format!("<a href=\"{link}?of_route=");
+        let excused = "Excused: 20 requests (100 %) by 1 known difference.";
+        shows(of, "/", &[excused]);
+        shows(of, "/rules", &[&to_group, "id=\"register\""]);
+    }
     let page = shows(
         &mirror,
         &link,
@@ -139,14 +188,34 @@ fn a_known_difference_that_is_added_is_a_change_and_its_group_says_so() {
     ] {
         assert!(audit.contains(told), "{told}: {audit}");
     }
+    let group = mirror.ask(&format!("/api/v1{link}")).json();
+    assert_eq!(group["uncounted"]["known"], "old-totals", "{group}");
+    // What is wrong in a file changes nothing, and each page says so.
+    place.write("parity.toml", "[[known]]\nid = \"old-totals\"\n");
+    let told = " was not read again: ";
+    let page = shows(&ui, "/groups", &["id=\"refused\">", told, "owner"]);
+    assert!(page.contains("stays in force"), "{page}");
+    mirror.signal("HUP");
+    for of in [&mirror, &ui] {
+        shows(
+            of,
+            "/",
+            &["id=\"refused\">", told, "by 1 known difference."],
+        );
+    }
     reload(&place, &mirror, "");
     shows(
         &mirror,
         "/",
         &["known differences: removed old-totals, by a signal</li>"],
     );
-    let page = mirror.ask(&link).text();
-    assert!(!page.contains("id=\"excused\""), "{page}");
+    for of in [&mirror, &ui] {
+        let page = of.ask(&link).text();
+        for gone in ["id=\"excused\"", "id=\"refused\""] {
+            assert!(!page.contains(gone), "{page}");
+        }
+    }
+    ui.stop();
     mirror.stop();
 }
 
@@ -185,7 +254,7 @@ fn what_was_counted_by_earlier_rules_begins_when_it_was() {
         })
         .expect("counted");
     drop(store);
-    let begin = parity_schemas::time::Timestamp::from_micros(begin).to_string();
+    let begin = Timestamp::from_micros(begin).to_string();
     let begin = begin.get(..19).expect("a time").replace('T', " ");
     let minute = format!("{}:00", begin.get(..16).expect("a minute"));
     let ui = place.ui();

@@ -63,7 +63,7 @@ fn rules_and_sampling_change_under_an_open_connection_and_what_differed_is_decid
     );
     let page = mirror.ask("/report").text();
     assert!(
-        page.contains("<td>5</td><td>(mismatches by earlier rules"),
+        page.contains("<p>5 mismatches by earlier rules, which the present ones excuse"),
         "{page}"
     );
     ask(7);

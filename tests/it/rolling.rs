@@ -5,11 +5,8 @@ mod begins;
 mod broken;
 mod falls;
 mod grows;
-<<<<<<< HEAD
 mod leaving;
-=======
 mod killed;
->>>>>>> h35-judge
 mod proves;
 mod refused;
 mod serves;

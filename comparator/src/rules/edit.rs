@@ -20,7 +20,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::route::{OTHER, means};
 use parity_schemas::verdict::{Explanation, Part, Reason};
 
-pub use self::excusing::{Excusing, excusing};
+pub use self::excusing::{Excusing, excusing, excusing_each};
 use self::known::{Known, read};
 use super::action::Explanations;
 use super::reach::can_be_below;

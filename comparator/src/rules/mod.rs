@@ -37,7 +37,7 @@ pub use action::factor_of;
 pub(crate) use action::{Action, InText, Rename, is_rough};
 pub use compile::{NoDate, first_moment};
 pub use config::RuleConfig;
-pub use edit::{Excusing, REDECIDE, excusing};
+pub use edit::{Excusing, REDECIDE, excusing, excusing_each};
 use pattern::Pattern;
 pub(crate) use place::{Place, Selector, Span};
 pub use profile::{PROFILES, Profile};

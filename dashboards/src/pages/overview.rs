@@ -143,6 +143,12 @@ pub(crate) fn overview(
     if !differing.spelt.is_empty() {
         extent.extend(["; only spelt in another way: ", &differing.spelt_extent]);
     }
+    if differing.groups != browsed.total as u64 {
+        // Else whoever adds up takes one of the numbers for wrong.
+        extent.push_str(
+            ". Groups that come together in each answer are one line in the list of groups",
+        );
+    }
     let entries = differing.entries;
     let at = Timestamp::now();
     let now = Now {

@@ -6,6 +6,7 @@ use askama::Template;
 use parity_schemas::audit::Audit;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::history::History;
+use parity_schemas::lists::ExcusedGroup;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use parity_schemas::watermark::InstanceWatermark;
@@ -17,10 +18,11 @@ use super::{
     Examples, count, fields_compared, group_address, latency, moment, most_frequent_share, number,
     percent, second, side, spark, target_count,
 };
-use crate::view::words::grouped;
+use crate::view::words::{grouped, shown};
 use crate::view::{
     AllUnanswered, Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing,
-    Entry, GroupTimes, ReportView, SeenAt, SinkStatus, Standing, history_sentences, not_compared,
+    Entry, ExcusedGroups, GroupTimes, ReportView, SeenAt, SinkStatus, Standing, history_sentences,
+    not_compared,
 };
 
 /// Causes and groups on the screen of causes; the list of groups has all of them.
@@ -159,13 +161,42 @@ pub(crate) fn noise(shell: &Shell, decided: &Decided) -> askama::Result<String> 
 struct RulesPage<'a> {
     shell: &'a Shell,
     view: ReportView<'a>,
+    examples: Examples<'a>,
+    excused: &'a ExcusedGroups,
+}
+
+impl RulesPage<'_> {
+    /// Whether there is nothing to tell of any rule.
+    fn has_nothing(&self) -> bool {
+        let report = self.view.report;
+        report.rules.is_empty()
+            && report.idle_rules.is_empty()
+            && self.view.excused_since().is_none()
+            && self.excused.listed.is_empty()
+    }
+
+    fn group(&self, one: &ExcusedGroup) -> String {
+        group_address(self.shell, &one.group.fingerprint, &one.route)
+    }
+
+    #[expect(clippy::unused_self, reason = "askama calls methods of the page")]
+    fn rules(&self, one: &ExcusedGroup) -> String {
+        let rules: Vec<String> = one.rules.iter().map(|rule| shown(rule)).collect();
+        rules.join(", ")
+    }
 }
 
 /// What rules excuse, which of them are idle, and what is known.
-pub(crate) fn rules(shell: &Shell, decided: &Decided) -> askama::Result<String> {
+pub(crate) fn rules(
+    shell: &Shell,
+    decided: &Decided,
+    excused: &ExcusedGroups,
+) -> askama::Result<String> {
     RulesPage {
         shell,
         view: ReportView::from(decided),
+        examples: Examples::Served(&shell.scope),
+        excused,
     }
     .render()
 }

@@ -3,6 +3,7 @@
 //! The whole state of a screen is in its address. [`Scope`] is the part that all screens share (migration, versions, time
 //! range, terms of the decision), so that a link from one screen to another keeps it.
 
+use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use parity_sink::Known;
 
@@ -148,6 +149,10 @@ pub(crate) struct Shell {
     pub(crate) links_elsewhere: Links,
     /// What a list was asked besides its migration, which its next page keeps.
     pub(crate) listed: Vec<(String, String)>,
+    /// When the known differences were read that the pages judge by.
+    pub(crate) read: Timestamp,
+    /// Why they were not read again although the configuration changed; a sentence without a full stop, not made visible.
+    pub(crate) refused: Option<String>,
 }
 
 impl Shell {

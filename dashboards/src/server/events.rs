@@ -106,10 +106,11 @@ async fn of_record(site: &Site) -> u64 {
 /// Of what a page shows of the process, without what changes with every request.
 fn of_process(site: &Site) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let known = (site.known)();
-    serde_json::to_string(&*known)
+    let register = (site.register)();
+    serde_json::to_string(&*register.known)
         .unwrap_or_default()
         .hash(&mut hasher);
+    register.refused.hash(&mut hasher);
     match &site.process {
         Process::Mirror(mirror) => {
             let status = mirror.status();

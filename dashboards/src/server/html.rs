@@ -17,7 +17,9 @@ use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
 use crate::pages::{self, ExchangeFound};
 use crate::question::Question;
-use crate::view::{self, AllUnanswered, Browsed, Decided, GroupTimes, Lately, a_day_ago};
+use crate::view::{
+    self, AllUnanswered, Browsed, Decided, ExcusedGroups, GroupTimes, Lately, a_day_ago,
+};
 
 /// What a screen is asked, or why it cannot be asked that.
 pub(super) type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
@@ -70,6 +72,7 @@ pub(super) fn shell(
     migration: String,
     known: Known,
 ) -> Shell {
+    let register = (site.register)();
     Shell {
         here,
         scope,
@@ -79,6 +82,8 @@ pub(super) fn shell(
         form: site.form(),
         links_elsewhere: site.links.clone(),
         listed: Vec::new(),
+        read: register.read,
+        refused: register.refused,
     }
 }
 
@@ -223,10 +228,18 @@ pub(super) async fn noise(Visited(site): Visited, asking: Asking) -> Response {
 
 /// What rules excuse.
 pub(super) async fn rules(Visited(site): Visited, asking: Asking) -> Response {
-    of_report(&site, Screen::Rules, asking, |shell, _, decided| {
-        pages::rules(shell, decided)
-    })
-    .await
+    let found = screen(&site, Some(Screen::Rules), asking, |reader, question| {
+        let decided = view::decided(reader, question)?;
+        let excused = ExcusedGroups::read(reader, question, &decided.report)?;
+        Ok((decided, excused))
+    });
+    match found.await {
+        Ok(read) => {
+            let (decided, excused) = &read.found;
+            html(StatusCode::OK, pages::rules(&read.shell, decided, excused))
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
 }
 
 /// How the processes do.

@@ -20,10 +20,11 @@ use parity_sink::{Reader, StoreError};
 
 use super::answer::{self, ErrorAnswer, read};
 use super::parameters::Asked;
+use super::place::Place;
 use super::question::{After, Asking, GroupAsking, GroupsAsking, ListAsking};
 use super::site::Site;
 use crate::question::Question;
-use crate::view::{self, Browsed, BrowsedGroup, Decided, LeftOut};
+use crate::view::{self, Absent, Browsed, BrowsedGroup, Decided, ExcusedGroups, LeftOut};
 
 /// A page of a list that is whole in memory.
 struct Page<T> {
@@ -158,25 +159,41 @@ pub(super) async fn group(
     Asked(asking): Asked<GroupAsking>,
 ) -> Result<Response, ErrorAnswer> {
     let (question, route) = asking.of(&site);
-    let found = decided_and(&site, question, |reader, decided| {
-        view::suggested(reader, decided, &view::expires(Timestamp::now()))
+    let name = fingerprint.clone();
+    // The page of the group looks for it in the same way.
+    let found = read(&site, move |reader| {
+        let place = Place::find(reader, &question, &name, route.as_deref())?;
+        let counts = place.uncounted.is_none();
+        let suggestions = if counts {
+            view::suggested(reader, &place.decided, &view::expires(Timestamp::now()))?.rules
+        } else {
+            Vec::new()
+        };
+        Ok::<_, StoreError>((place, suggestions, route))
     });
-    let (decided, suggestions) = found.await?;
-    let left_out = LeftOut::of(&decided.report, decided.decision.thresholds.noise);
-    let found = Browsed::find(&decided, &left_out, &fingerprint, route.as_deref());
-    let row = found.ok_or_else(|| {
-        ErrorAnswer::missing(format!(
-            "no group `{fingerprint}` is counted here; /api/v1/groups has those that are"
-        ))
-    })?;
+    let (place, suggestions, route) = found.await?;
+    let report = &place.decided.report;
+    let Some(row) = place.row(&fingerprint, route.as_deref()) else {
+        let absent = place.decided.absent.as_ref();
+        let is_slip =
+            |absent: &&Absent| absent.is_unknown_migration && !site.is_own(&report.migration);
+        let told = absent.filter(is_slip).map(|absent| absent.sentence.clone());
+        return Err(ErrorAnswer::missing(told.unwrap_or_else(|| {
+            format!("no group `{fingerprint}` was counted here; /api/v1/groups has those that were")
+        })));
+    };
     let names = &row.group.report.fingerprint;
-    let suggested = suggestions.rules.into_iter();
+    let suggested = suggestions.into_iter();
     let suggested = suggested.filter(|rule| rule.fingerprints.contains(names));
+    let uncounted = place.uncounted.as_ref();
     Ok(answer::document(&GroupDocument {
         schema: GROUP_SCHEMA.to_owned(),
-        migration: decided.report.migration.clone(),
+        migration: report.migration.clone(),
         group: line(&row),
         suggested: suggested.collect(),
+        candidate_version: report.candidate_version.clone(),
+        rules_hash: report.rules_hash.clone(),
+        uncounted: uncounted.map(|uncounted| uncounted.document(|time| time.to_string())),
     }))
 }
 
@@ -238,11 +255,14 @@ pub(super) async fn rules(
     State(site): State<Arc<Site>>,
     Asked(asking): Asked<Asking>,
 ) -> Result<Response, ErrorAnswer> {
-    let found = decided_and(&site, asking.of(&site), |reader, decided| {
+    let question = asking.of(&site);
+    let of = question.clone();
+    let found = decided_and(&site, question, move |reader, decided| {
         let report = &decided.report;
-        reader.rule_text(&report.migration, &report.rules_hash)
+        let text = reader.rule_text(&report.migration, &report.rules_hash)?;
+        Ok((text, ExcusedGroups::read(reader, &of, report)?))
     });
-    let (Decided { report, .. }, text) = found.await?;
+    let (Decided { report, .. }, (text, excused)) = found.await?;
     Ok(answer::document(&RulesDocument {
         schema: RULES_SCHEMA.to_owned(),
         migration: report.migration,
@@ -250,6 +270,8 @@ pub(super) async fn rules(
         text,
         hits: report.rules,
         idle: report.idle_rules,
+        excused: excused.listed,
+        excused_left_out: excused.more,
     }))
 }
 

@@ -4,8 +4,6 @@ mod gate;
 mod lists;
 mod records;
 
-use std::sync::Arc;
-
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::route::OTHER;
 use parity_schemas::time::Timestamp;
@@ -56,8 +54,9 @@ impl Asking {
     pub(super) fn of(mut self, site: &Site) -> Question {
         let migration = &mut self.0.selection.migration;
         migration.get_or_insert_with(|| site.migration.clone());
-        self.0.known = (site.known)();
-        self.0.selection.dated = Arc::clone(&site.dated);
+        let register = (site.register)();
+        self.0.known = register.known;
+        self.0.selection.dated = register.dated;
         self.0
     }
 }

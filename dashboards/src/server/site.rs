@@ -6,6 +6,7 @@ use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::terms::RuleText;
+use parity_schemas::time::Timestamp;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use uuid::Uuid;
@@ -96,6 +97,20 @@ impl Process {
     }
 }
 
+/// What the configuration of a process says of differences that somebody has decided on, as it was read last.
+#[derive(Clone, Debug, Default)]
+pub struct Register {
+    /// The known differences.
+    pub known: Arc<[KnownEntry]>,
+    /// Rules that have a date. None of a mirror, which counts under other rules when one expires.
+    pub dated: Arc<[RuleText]>,
+    /// When it was read.
+    pub read: Timestamp,
+    /// Why it was not read again although it changed since: what was read before stays. A sentence without a full stop, which is not
+    /// made visible.
+    pub refused: Option<String>,
+}
+
 /// What the admin port serves.
 pub struct Site {
     /// Where the record is read from.
@@ -112,10 +127,8 @@ pub struct Site {
     pub auditor: Arc<dyn Auditor>,
     /// Runs recorded requests again; `None` where the services are not known.
     pub reruns: Option<Reruns>,
-    /// The register of known differences, as it is now.
-    pub known: Arc<dyn Fn() -> Arc<[KnownEntry]> + Send + Sync>,
-    /// Rules of the configuration that have a date. None of a mirror, which counts under other rules when one expires.
-    pub dated: Arc<[RuleText]>,
+    /// What the configuration says of differences, as it is now.
+    pub register: Arc<dyn Fn() -> Register + Send + Sync>,
     /// Where pages lead to elsewhere.
     pub links: Links,
 }

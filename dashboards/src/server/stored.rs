@@ -3,7 +3,7 @@
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use parity_sink::{Known, StoreError};
+use parity_sink::{Known, Reader, StoreError};
 
 use super::answer::{self, ErrorAnswer, read};
 use super::html::{html, shell, sorry};
@@ -13,6 +13,19 @@ use super::visit::{Visit, Visited};
 use crate::pages;
 use crate::pages::shell::{Scope, Screen, Shell};
 use crate::view;
+
+/// What is read for a page, and what the store holds of a migration, to choose from.
+async fn listed<T: Send + 'static>(
+    site: &Visit,
+    migration: String,
+    list: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+) -> Result<(T, Known), ErrorAnswer> {
+    let found = read(site, move |reader| {
+        let known = reader.known(&migration)?;
+        Ok::<_, StoreError>((list(reader)?, known))
+    });
+    found.await
+}
 
 /// The list of stored decisions.
 pub(super) async fn decisions(
@@ -24,12 +37,8 @@ pub(super) async fn decisions(
         let asked = std::mem::take(&mut question.asked);
         let (filter, limit) = question.of(&site);
         let migration = filter.migration.clone().unwrap_or_default();
-        let of = migration.clone();
-        let (page, known) = read(&site, move |reader| {
-            let known = reader.known(&of)?;
-            Ok::<_, StoreError>((view::decision_page(reader, &filter, limit)?, known))
-        })
-        .await?;
+        let list = move |reader: &Reader| view::decision_page(reader, &filter, limit);
+        let (page, known) = listed(&site, migration.clone(), list).await?;
         let mut shell = decisions_shell(&site, migration.clone(), known);
         shell.listed = asked;
         Ok::<_, ErrorAnswer>(pages::decisions(&shell, &page, &migration))
@@ -50,12 +59,8 @@ pub(super) async fn changes(
         let asked = std::mem::take(&mut question.asked);
         let (filter, limit) = question.of(&site);
         let migration = filter.migration.clone().unwrap_or_default();
-        let of = migration.clone();
-        let (page, known) = read(&site, move |reader| {
-            let known = reader.known(&of)?;
-            Ok::<_, StoreError>((view::audit_page(reader, &filter, limit)?, known))
-        })
-        .await?;
+        let list = move |reader: &Reader| view::audit_page(reader, &filter, limit);
+        let (page, known) = listed(&site, migration.clone(), list).await?;
         let scope = Scope(vec![("migration".to_owned(), migration.clone())]);
         let mut shell = shell(&site, Some(Screen::Changes), scope, migration, known);
         shell.listed = asked;
@@ -73,8 +78,7 @@ pub(super) async fn decision(Visited(site): Visited, Path(id): Path<String>) -> 
         let id = answer::id(&id)?;
         let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
         let (decision, terms) = found.ok_or_else(|| answer::no_decision(id))?;
-        let of = decision.migration.clone();
-        let known = read(&site, move |reader| reader.known(&of)).await?;
+        let ((), known) = listed(&site, decision.migration.clone(), |_| Ok(())).await?;
         let shell = decisions_shell(&site, decision.migration.clone(), known);
         Ok::<_, ErrorAnswer>(pages::decision(&shell, &decision, &terms))
     };

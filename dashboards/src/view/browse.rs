@@ -14,6 +14,7 @@ use parity_schemas::visible::{meant, names};
 use parity_sink::read::history::MAX_GROUPS;
 
 use super::Decided;
+use super::excusing::may_excuse;
 use super::listing::{Folded, LeftOut, Shelf};
 use super::report::Group;
 use super::words::{percent, plural, rate};
@@ -54,6 +55,8 @@ pub(crate) struct Browsed<'a> {
     pub(crate) pages: usize,
     /// Up to when they are counted, by which they are in their order; `None` if nothing is.
     pub(crate) counted: Option<Timestamp>,
+    /// Whether other rules counted before, so that one of now may excuse a group that is not here.
+    pub(crate) has_earlier_rules: bool,
 }
 
 /// A group in the list.
@@ -247,6 +250,7 @@ impl<'a> Browsed<'a> {
             page: 1,
             pages: 1,
             counted: window.map(|window| window.to.min(Timestamp::now())),
+            has_earlier_rules: may_excuse(&decided.report),
         }
     }
 }

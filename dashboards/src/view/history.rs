@@ -3,6 +3,7 @@
 //! The counts are the store's ([`parity_sink::read::history`]). What is noise or known is decided from a report, so that a
 //! bucket counts what the report counts. A history is no evidence: no decision is made from it.
 
+mod began;
 mod changed;
 mod chart;
 mod groups;
@@ -18,7 +19,7 @@ mod witnessed;
 use std::collections::{BTreeSet, HashSet};
 
 use parity_schemas::evidence::{Outcome, Thresholds};
-use parity_schemas::history::{Compared, GroupHistory, History};
+use parity_schemas::history::{GroupHistory, History};
 use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
@@ -32,7 +33,7 @@ pub(crate) use chart::ChartView;
 pub(crate) use groups::{GroupTimes, SeenAt, a_day_ago};
 
 use self::hour::Hour;
-use self::onset::{Of, onset};
+use self::onset::{Of, judge, look};
 use self::shared::share;
 use super::decided::{Decided, decided};
 use super::words::plural;
@@ -132,7 +133,7 @@ fn read(
     });
     if has_others {
         // In the same buckets, so that the two can be laid upon each other, and of the same time.
-        let mut alone = reader.history(&HistoryFilter {
+        let of_version = HistoryFilter {
             selection: Selection {
                 candidate_version: version.clone(),
                 ..filter.selection.clone()
@@ -141,12 +142,15 @@ fn read(
             fingerprints: Vec::new(),
             without_latency: true,
             ..filter.clone()
-        })?;
+        };
+        let mut alone = reader.history(&of_version)?;
         judge(&mut alone, thresholds);
+        look(reader, &of_version, &mut alone, thresholds)?;
         history.of_candidate = version;
         lay_upon(&mut history, alone);
     } else {
         judge(&mut history, thresholds);
+        look(reader, filter, &mut history, thresholds)?;
     }
     let runs = reader.run_times(filter.selection.migration())?;
     if let Some(window) = history.window {
@@ -163,42 +167,6 @@ fn lay_upon(history: &mut History, alone: History) {
     history.onset = alone.onset;
     history.routes = alone.routes;
     history.routes_left_out = alone.routes_left_out;
-}
-
-/// Says since when the services differ: on all routes together, and on each.
-fn judge(history: &mut History, thresholds: &Thresholds) {
-    let micros =
-        i64::try_from(history.bucket_seconds.saturating_mul(1_000_000)).unwrap_or(i64::MAX);
-    let all = history.buckets.iter().map(|bucket| {
-        let compared = Compared {
-            compared: bucket.compared,
-            differing: bucket.differing,
-        };
-        (bucket.from, compared)
-    });
-    let all: Vec<_> = all.collect();
-    history.onset = Some(onset(&all, micros, thresholds));
-    let Some(window) = history.window else {
-        return;
-    };
-    for route in &mut history.routes {
-        let counts = route
-            .compared_by_bucket
-            .iter()
-            .zip(&route.differing_by_bucket);
-        let buckets = counts.zip(0_i64..).map(|((compared, differing), place)| {
-            let from = window
-                .from
-                .saturating_add_micros(place.saturating_mul(micros));
-            let compared = Compared {
-                compared: *compared,
-                differing: *differing,
-            };
-            (from, compared)
-        });
-        let buckets: Vec<_> = buckets.collect();
-        route.onset = Some(onset(&buckets, micros, thresholds));
-    }
 }
 
 /// The sets of groups whose mismatches do not count in a report, the most frequent first. What the present rules excuse of earlier

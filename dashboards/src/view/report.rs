@@ -81,18 +81,25 @@ impl<'a> ReportView<'a> {
             is_compared: false,
         };
         if self.report.window.is_none() {
-            let rest = format!("for migration {}", self.report.migration);
+            let version = match self.report.candidate_version.as_str() {
+                "" => String::new(),
+                version => format!("of candidate {version} "),
+            };
+            let rest = format!("{version}for migration {}", self.report.migration);
             return nothing("nothing recorded", rest);
         }
         let Some(rate) = rate(differing, compared) else {
-            let rest = format!("of {} requests received", grouped(counts.received));
+            let requests = plural(counts.received, "request", "requests");
+            let rest = format!("of {requests} received");
             return nothing("nothing compared", rest);
         };
         let rest = if differing == 0 && excused > 0 {
             format!(
-                "no difference counts in {} compared requests",
-                grouped(compared)
+                "no difference counts in {}",
+                plural(compared, "compared request", "compared requests")
             )
+        } else if compared == 1 && differing == 0 {
+            "the only compared request is equal".to_owned()
         } else if differing == 0 {
             format!("all {} compared requests are equal", grouped(compared))
         } else {
@@ -107,12 +114,14 @@ impl<'a> ReportView<'a> {
             };
             let what = counts
                 .lacking(differing)
-                .map_or_else(|| "differ".to_owned(), |what| format!("got no {what}"));
+                .map(|what| format!("got no {what}"));
+            let differ = if differing == 1 { "differs" } else { "differ" };
+            let what = what.unwrap_or_else(|| differ.to_owned());
             format!(
-                "{} of {} compared requests {what} ({rate}), on {bad} of {} routes{open}",
+                "{} of {} {what} ({rate}), on {bad} of {}{open}",
                 grouped(differing),
-                grouped(compared),
-                self.report.routes.len(),
+                plural(compared, "compared request", "compared requests"),
+                plural(self.report.routes.len() as u64, "route", "routes"),
             )
         };
         Headline {

@@ -8,6 +8,7 @@ use parity_schemas::audit::{AuditAction, AuditOutcome};
 use parity_schemas::edited::Edited;
 use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::known::KnownEntry;
+use parity_schemas::lists::UncountedGroup;
 use parity_schemas::report::{GroupReport, Report};
 use parity_schemas::terms::{RuleText, RulesText};
 use parity_schemas::time::Timestamp;
@@ -198,6 +199,22 @@ impl Uncounted {
     /// Whether its counts are of earlier rules, and it is in no list any more.
     pub(crate) const fn is_of_earlier_rules(&self) -> bool {
         !matches!(self.by, By::Known(..))
+    }
+
+    /// As the API has it; `moment` writes a time.
+    pub(crate) fn document(&self, moment: impl Fn(Timestamp) -> String) -> UncountedGroup {
+        let mut document = UncountedGroup {
+            told: self.told(moment),
+            since: self.since,
+            ..UncountedGroup::default()
+        };
+        match &self.by {
+            By::Rules(rules) => document.rules.clone_from(rules),
+            By::Perhaps(rules) => document.perhaps.clone_from(rules),
+            By::Edit(_) => {}
+            By::Known(entry, _) => document.known = Some(entry.id.clone()),
+        }
+        document
     }
 
     /// In a sentence, visible; `moment` writes a time.

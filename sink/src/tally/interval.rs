@@ -88,6 +88,19 @@ impl Interval {
         }
     }
 
+    /// When it begins for what began to count at some time: not before that, so that nothing seems to have been counted by rules or for
+    /// versions that were not in force yet. The same for each row of a tally, so its end, which grows, is not asked.
+    pub(super) fn starts(&self) -> impl Fn(Timestamp) -> Timestamp + use<> {
+        let (start, end) = (self.start, self.minute_end());
+        move |began| {
+            if start <= began && began < end {
+                began
+            } else {
+                start
+            }
+        }
+    }
+
     /// The end of the minute in which it began.
     pub(super) fn minute_end(&self) -> Timestamp {
         Timestamp::from_micros((self.minute + 1) * INTERVAL_MICROS)

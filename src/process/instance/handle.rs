@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use parity_dashboards::server::audit::Auditor;
-use parity_dashboards::server::{MirrorAdmin, RolloutAdmin};
+use parity_dashboards::server::{MirrorAdmin, Register, RolloutAdmin};
 use parity_dashboards::view::Status;
 use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
 use parity_schemas::record::Record;
 use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
 
 use crate::recording::Counts;
@@ -35,8 +36,8 @@ pub(super) struct AdminHandle {
     pub(super) identity: Mutex<Identity>,
     /// The name of this process in the record.
     pub(super) instance: String,
-    /// The register of known differences, for the pages.
-    pub(super) known: Mutex<Arc<[KnownEntry]>>,
+    /// The register of known differences, for the pages, and when it was read.
+    pub(super) known: Mutex<(Arc<[KnownEntry]>, Timestamp)>,
     /// Runs recorded requests again, by the settings in force.
     pub(super) rerunner: Arc<Rerunner>,
     /// What steers the rollout, if there is one.
@@ -55,8 +56,28 @@ impl AdminHandle {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, Arc<[KnownEntry]>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes over the known differences of a configuration that was read now.
+    pub(super) fn set_known(&self, known: &Arc<[KnownEntry]>) {
+        let mut held = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = (Arc::clone(known), Timestamp::now());
+    }
+
+    /// What the pages judge by. A rule with a date is no matter of theirs: the mirror counts under other rules when one expires.
+    pub(super) fn register(&self) -> Register {
+        let (known, read) = {
+            let held = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            (Arc::clone(&held.0), held.1)
+        };
+        let refused = self.config_error.lock();
+        let refused = refused.unwrap_or_else(PoisonError::into_inner);
+        Register {
+            known,
+            dated: Arc::default(),
+            read,
+            refused: refused
+                .as_ref()
+                .map(|why| format!("The configuration was not read again: {why}")),
+        }
     }
 }
 

@@ -18,16 +18,25 @@ pub struct Excusing {
 
 /// Which rules of a text excuse a group; `None` if the text cannot be read, or says not all that they say.
 pub fn excusing(text: &RulesText, group: &GroupEvidence) -> Option<Excusing> {
+    let found = excusing_each(text, std::slice::from_ref(group))?;
+    found.into_iter().next()
+}
+
+/// The same of each of some groups, with the text read once.
+pub fn excusing_each(text: &RulesText, groups: &[GroupEvidence]) -> Option<Vec<Excusing>> {
     let rules = text::read(text).ok()?;
-    let mut found = Excusing::default();
-    for rule in &rules.all {
-        if rule.surely_excuses(group) {
-            found.surely.push(rule.id.to_string());
-        } else if rule.may_excuse(group) {
-            found.perhaps.push(rule.id.to_string());
+    let each = groups.iter().map(|group| {
+        let mut found = Excusing::default();
+        for rule in &rules.all {
+            if rule.surely_excuses(group) {
+                found.surely.push(rule.id.to_string());
+            } else if rule.may_excuse(group) {
+                found.perhaps.push(rule.id.to_string());
+            }
         }
-    }
-    Some(found)
+        found
+    });
+    Some(each.collect())
 }
 
 #[cfg(test)]

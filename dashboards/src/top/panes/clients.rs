@@ -41,10 +41,15 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
         // Clients do not care which candidate was beside them, so they are counted over all versions if that is known.
         let window = seen.history.as_ref().and_then(|history| history.window);
         let (clients, of) = match (&seen.history, window) {
-            (Some(history), Some(window)) => (
-                view.clients_of(history),
-                format!(" since {}, all versions", clock(window.from)),
-            ),
+            (Some(history), Some(window)) => {
+                // A range begins with a bucket, and what is in the first one may have begun later.
+                let begun = history.identities.iter().map(|one| one.first).min();
+                let since = begun.map_or(window.from, |begun| begun.max(window.from));
+                (
+                    view.clients_of(history),
+                    format!(" since {}, all versions", clock(since)),
+                )
+            }
             _ => (view.clients(), " in all that is counted".to_owned()),
         };
         lines.push(Line::from(vec![
@@ -158,7 +163,10 @@ fn lately(seen: &Seen) -> Option<Line<'static>> {
             DIM,
             format!(
                 "in the {} from {}",
-                plural(history.bucket_seconds / 60, "minute", "minutes"),
+                match history.bucket_seconds / 60 {
+                    1 => "minute".to_owned(),
+                    some => plural(some, "minute", "minutes"),
+                },
                 clock(bucket.from)
             ),
         ),

@@ -1,52 +1,27 @@
 //! Can this be believed: how complete the counts are, what was compared of them, and what is wrong with the process.
 
 use parity_schemas::verdict::Reason;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use super::super::seen::{Process, Seen, clock};
 use super::{BAD, DIM, MAX_SENTENCES, OPEN, parted, plain, style, text};
 use crate::view::words::{grouped, plural, rate, sentence, shown, version};
-use crate::view::{AllUnanswered, ReportView};
+use crate::view::{AllUnanswered, ReportView, not_compared};
 
 /// Can this be believed?
 pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if let Some(decided) = &seen.decided {
         let view = ReportView::from(&**decided);
-        let (report, counts) = (view.report, &view.report.counts);
+        let report = view.report;
         let mut told = vec![plain(view.completeness().line(clock))];
-        let share = |part: u64| rate(part, counts.received).unwrap_or_else(|| "–".to_owned());
-        told.push(plain(if report.compared > counts.received {
-            format!("compared {}", view.compared())
-        } else {
-            format!("compared {}", share(report.compared))
-        }));
-        let of = |reason: Reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
-        let sampled_out = of(Reason::SampledOut);
-        if sampled_out > 0 {
-            told.push(plain(format!("{} sampled out", share(sampled_out))));
-        }
-        // These are not sent either, and not by a fault of parity.
-        let down = of(Reason::BreakerOpen);
-        if down > 0 {
-            let why = format!("{} not sent: the candidate was down", share(down));
-            told.push(text(OPEN, why));
-        }
-        let dropped = counts.our_drops().saturating_sub(down);
-        if dropped > 0 {
-            told.push(text(OPEN, format!("{} dropped by parity", share(dropped))));
-        }
+        told.extend(received(view));
         lines.push(parted(told));
+        lines.extend(differing(view).map(Line::raw));
         let mut how = vec![plain(
             view.classes()
                 .unwrap_or_else(|| "no mismatch was asked again".to_owned()),
         )];
-        if report.excused.total() > 0 {
-            how.push(plain(format!(
-                "{} do not count (noise, known, transient)",
-                grouped(report.excused.total())
-            )));
-        }
         how.push(text(
             DIM,
             format!(
@@ -103,6 +78,72 @@ pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
         lines.push(Line::styled(told, BAD));
     }
     lines
+}
+
+/// What became of all that was received, in parts that add up to it.
+fn received(view: ReportView<'_>) -> Vec<Span<'static>> {
+    let (report, counts) = (view.report, &view.report.counts);
+    if report.compared > counts.received {
+        return vec![plain(format!("compared {}", view.compared()))];
+    }
+    let share = |part: u64| match rate(part, counts.received) {
+        Some(share) => format!(" ({share})"),
+        None => String::new(),
+    };
+    let part = |part: u64, what: &str| format!("{} {what}{}", grouped(part), share(part));
+    let mut told = vec![plain(format!(
+        "of {} received {}",
+        grouped(counts.received),
+        part(report.compared, "compared")
+    ))];
+    let of = |reason: Reason| counts.not_compared.get(&reason).copied().unwrap_or(0);
+    let sampled_out = of(Reason::SampledOut);
+    // These are not sent either, and not by a fault of parity.
+    let down = of(Reason::BreakerOpen);
+    let dropped = counts.our_drops().saturating_sub(down);
+    let named = sampled_out.saturating_add(down).saturating_add(dropped);
+    let others = not_compared(counts).saturating_sub(named);
+    let under_way = counts.received.saturating_sub(counts.settled());
+    for (count, what, is_news) in [
+        (sampled_out, "sampled out", false),
+        (down, "not sent: the candidate was down", true),
+        (dropped, "dropped by parity", true),
+        (others, "not compared for other reasons", false),
+        (under_way, "without an outcome yet", false),
+    ] {
+        if count > 0 {
+            let told_of_it = part(count, what);
+            told.push(if is_news {
+                text(OPEN, told_of_it)
+            } else {
+                plain(told_of_it)
+            });
+        }
+    }
+    told
+}
+
+/// Of what that consists which differs, and which mismatches are no part of it; `None` if there are none.
+fn differing(view: ReportView<'_>) -> Option<String> {
+    let (report, counts) = (view.report, &view.report.counts);
+    let (failed, excused) = (counts.candidate_failures(), report.excused.total());
+    if report.differing == 0 && excused == 0 {
+        return None;
+    }
+    let counting = report.differing.saturating_sub(failed);
+    let mut told = format!(
+        "{} as differing: {}",
+        plural(report.differing, "request counts", "requests count"),
+        plural(counting, "mismatch", "mismatches")
+    );
+    if failed > 0 {
+        told.extend([", and ", &grouped(failed), " on which the candidate failed"]);
+    }
+    if excused > 0 {
+        let more = plural(excused, "mismatch more does", "mismatches more do");
+        told.extend(["; ", &more, " not (noise, known, transient)"]);
+    }
+    Some(told)
 }
 
 /// What a process says that is wrong with it.

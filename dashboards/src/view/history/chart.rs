@@ -228,8 +228,14 @@ impl<'a> ChartView<'a> {
         };
         match (onset.state, onset.from, onset.to) {
             (OnsetState::Differs, Some(from), _) => {
-                let since = onset.latest.unwrap_or(from);
-                format!("since {}", self.hour.told(since))
+                let before = onset.earlier.as_ref().map(|earlier| earlier.times);
+                let before =
+                    before.map(|times| format!(", {} before", plural(times, "time", "times")));
+                format!(
+                    "since {}{}",
+                    self.hour.told(from),
+                    before.unwrap_or_default()
+                )
             }
             (OnsetState::Differed, Some(from), Some(to)) => {
                 format!("from {} to {}", self.hour.told(from), self.hour.told(to))

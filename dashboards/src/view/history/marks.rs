@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, begins};
 use parity_schemas::edited::Edited;
 use parity_schemas::history::{History, Mark, MarkKind};
-use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::SILENT_AFTER_MICROS;
 use parity_sink::read::history::HistoryFilter;
 use parity_sink::read::{AuditFilter, RunTimes};
 use parity_sink::{Reader, StoreError};
 
+use super::began::{not_counted_yet, refine};
 use crate::view::changes::who;
 use crate::view::uncounted::{edited as rules_edited, first_in_force};
 
@@ -27,27 +27,6 @@ const MAX_NAMED: usize = 20;
 
 /// Starts of processes that are looked at, the latest.
 const MAX_STARTS: usize = 100;
-
-/// Tells marks of versions and rules by when a run began with them, instead of by the begin of its first minute: else a change would stand
-/// before what led to it.
-pub(super) fn refine(history: &mut History, runs: &[RunTimes]) {
-    for mark in &mut history.marks {
-        let minute = mark.time;
-        let began = |run: &&RunTimes| {
-            let of_it = match mark.kind {
-                MarkKind::LegacyVersion => &run.identity.legacy_version,
-                MarkKind::CandidateVersion => &run.identity.candidate_version,
-                MarkKind::Rules => &run.identity.rules_hash,
-                _ => return false,
-            };
-            *of_it == mark.to
-                && minute <= run.started
-                && run.started < minute.saturating_add_micros(INTERVAL_MICROS)
-        };
-        let first = runs.iter().filter(began).map(|run| run.started).min();
-        mark.time = first.unwrap_or(minute);
-    }
-}
 
 /// Adds what somebody switched, or changed of the register, in the range of a history to its marks, and names the rules of others.
 /// `runs` are all of the migration.
@@ -62,17 +41,19 @@ pub(super) fn of_people(
     };
     let migration = filter.selection.migration();
     let switches = switches(reader, migration, Some(window.from), (MAX_SWITCHES, runs))?;
-    let filter = AuditFilter {
+    let of_register = AuditFilter {
         migration: Some(migration.to_owned()),
         action: Some(AuditAction::KnownChanged),
         since: Some(window.from),
         ..AuditFilter::default()
     };
-    let mut known = reader.changes(&filter, MAX_SWITCHES)?;
+    let mut known = reader.changes(&of_register, MAX_SWITCHES)?;
     known.retain(|change| change.outcome == AuditOutcome::Done);
     let changes = switches.iter().chain(&known);
     let changes = changes.filter(|change| change.time < window.to);
     history.marks.extend(changes.filter_map(mark));
+    let coming = not_counted_yet(history, filter, runs);
+    history.marks.extend(coming);
     let began = history.identities.iter();
     let began: HashMap<String, Timestamp> = began
         .map(|identity| (identity.rules_hash.clone(), identity.first))
@@ -275,44 +256,6 @@ mod tests {
             ]
         );
         assert_eq!(marks[1].to, "by a restart of a");
-    }
-
-    #[test]
-    fn a_mark_is_of_the_second_in_which_a_run_began_with_it() {
-        let at = |second: i64| Timestamp::from_micros(second * 1_000_000);
-        let mut history: History = serde_json::from_value(serde_json::json!({
-            "schema": "", "migration": "m", "legacy_version": null, "candidate_version": null, "route": null,
-            "window": null, "bucket_seconds": 60, "buckets": [], "without_excused": true, "with_latency": false,
-            "identities": [], "marks": [], "routes": [], "routes_left_out": 0, "groups": []
-        }))
-        .expect("a history");
-        let mark = |second: i64, kind, to: &str| Mark {
-            time: at(second),
-            kind,
-            from: String::new(),
-            to: to.to_owned(),
-            names: Edited::default(),
-        };
-        history.marks = vec![
-            mark(120, MarkKind::Rules, "def"),
-            mark(180, MarkKind::Rules, "abc"),
-            mark(121, MarkKind::ShadowingOff, "def"),
-        ];
-        let run = |second: i64, rules: &str| RunTimes {
-            identity: parity_schemas::tally::Identity {
-                rules_hash: rules.to_owned(),
-                ..Default::default()
-            },
-            instance: "a".to_owned(),
-            started: at(second),
-            written: at(1_000),
-        };
-        refine(
-            &mut history,
-            &[run(150, "def"), run(145, "def"), run(240, "abc")],
-        );
-        let times: Vec<_> = history.marks.iter().map(|mark| mark.time).collect();
-        assert_eq!(times, [at(145), at(180), at(121)]);
     }
 
     #[test]

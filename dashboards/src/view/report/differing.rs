@@ -35,6 +35,8 @@ pub(crate) struct Differing<'a> {
     pub(crate) extent: String,
     /// The same of `spelt`.
     pub(crate) spelt_extent: String,
+    /// Groups of both, whether a cause covers them or not.
+    pub(crate) groups: u64,
 }
 
 /// What is told at once.
@@ -69,6 +71,14 @@ impl Entry<'_> {
             }
             Self::Group(group) if group.shapes.len() > 1 => "mismatches of its most frequent shape",
             Self::Cause(_) | Self::Group(_) => "mismatches",
+        }
+    }
+
+    /// How many groups it is.
+    fn groups(&self) -> u64 {
+        match self {
+            Self::Cause(cause) => cause.members.len() as u64,
+            Self::Group(_) => 1,
         }
     }
 
@@ -123,6 +133,7 @@ impl<'a> Differing<'a> {
         let hint = of(&entries);
         Self {
             left_out: 0,
+            groups: entries.iter().chain(&spelt).map(Entry::groups).sum(),
             extent: extent(&entries),
             spelt_extent: extent(&spelt),
             spelt_hint: if hint.is_none() { of(&spelt) } else { None },

@@ -1,6 +1,7 @@
 //! When an interval begins and ends, and what begins with it.
 
 use super::*;
+use crate::tally::interval::Interval;
 
 #[test]
 fn an_interval_is_a_minute_and_the_first_begins_with_the_process() {
@@ -119,4 +120,21 @@ fn another_identity_begins_tallies_of_its_own_and_recorders_finish_what_they_beg
     assert_eq!(seen, [("", "GET /a", 1, 1), ("other", "GET /a", 2, 2)]);
     let totals = book.totals();
     assert_eq!((totals.routes.len(), totals.total.received), (1, 3));
+}
+
+/// The counts of new rules seemed to begin with the minute, before the rules came.
+#[test]
+fn what_begins_within_an_interval_begins_when_it_did() {
+    let at = |seconds: i64| Timestamp::from_micros(START + seconds * 1_000_000);
+    let first = Interval::begin(at(1), at(0));
+    let next = Interval::begin(at(41), at(40));
+    for (interval, began, expected) in [
+        (&first, at(0), at(0)),
+        (&next, at(0), at(40)),
+        (&next, at(55), at(55)),
+        // The clock was set back since, or a store was away for minutes: what a row says must not change.
+        (&next, at(3_600), at(40)),
+    ] {
+        assert_eq!(interval.starts()(began), expected, "{began}");
+    }
 }

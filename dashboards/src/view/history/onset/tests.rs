@@ -1,6 +1,12 @@
 //! Buckets of a few minutes, and since when they differ.
 
-use super::*;
+use parity_schemas::evidence::Thresholds;
+use parity_schemas::history::{Compared, History, Onset, OnsetState};
+use parity_schemas::time::Timestamp;
+
+use super::super::hour::Hour;
+use super::found::{Step, onset};
+use super::{Of, sentence};
 
 const MINUTE: i64 = 60_000_000;
 
@@ -13,22 +19,23 @@ fn found(buckets: &[(i64, u64, u64)]) -> Found {
     found_with(buckets, &thresholds)
 }
 
+fn steps(buckets: &[(i64, u64, u64)]) -> Vec<Step> {
+    let steps = buckets.iter().map(|(minute, differing, compared)| Step {
+        from: Timestamp::from_micros(minute * MINUTE),
+        to: Timestamp::from_micros((minute + 1) * MINUTE),
+        compared: Compared {
+            compared: *compared,
+            differing: *differing,
+        },
+    });
+    steps.collect()
+}
+
 /// State, begin, end, and the end of what was before.
 type Found = (OnsetState, Option<i64>, Option<i64>, Option<i64>);
 
 fn found_with(buckets: &[(i64, u64, u64)], thresholds: &Thresholds) -> Found {
-    let buckets: Vec<_> = buckets
-        .iter()
-        .map(|(minute, differing, compared)| {
-            let from = Timestamp::from_micros(minute * MINUTE);
-            let compared = Compared {
-                compared: *compared,
-                differing: *differing,
-            };
-            (from, compared)
-        })
-        .collect();
-    let found = onset(&buckets, MINUTE, thresholds);
+    let found = onset(&steps(buckets), thresholds);
     let minute = |time: Option<Timestamp>| time.map(|time| time.as_micros() / MINUTE);
     (
         found.state,
@@ -140,16 +147,7 @@ fn of_several_incidents_the_present_one_is_named() {
         max_mismatch_rate: 0.0001,
         ..Thresholds::default()
     };
-    let onset_of = |night: &[(i64, u64, u64)]| {
-        let buckets = night.iter().map(|(minute, differing, compared)| {
-            let compared = Compared {
-                compared: *compared,
-                differing: *differing,
-            };
-            (Timestamp::from_micros(minute * MINUTE), compared)
-        });
-        onset(&buckets.collect::<Vec<_>>(), MINUTE, &thresholds)
-    };
+    let onset_of = |night: &[(i64, u64, u64)]| onset(&steps(night), &thresholds);
     let minute = |time: Option<Timestamp>| time.map(|time| time.as_micros() / MINUTE);
     // Too few to prove that it was calm, and enough to see it.
     let bad = [20, 120, 220];
@@ -164,10 +162,16 @@ fn of_several_incidents_the_present_one_is_named() {
         .collect();
     let found = onset_of(&night);
     assert_eq!(found.state, OnsetState::Differs);
-    assert_eq!(
-        (minute(found.from), minute(found.latest)),
-        (Some(20), Some(220))
-    );
+    assert_eq!(minute(found.from), Some(220));
+    let before = found.earlier.map(|earlier| {
+        (
+            earlier.times,
+            minute(Some(earlier.from)),
+            minute(Some(earlier.to)),
+        )
+    });
+    assert_eq!(before, Some((2, Some(20), Some(121))));
+    assert_eq!((found.stretch.differing, found.before.compared), (3, 99));
     let history: History = serde_json::from_value(serde_json::json!({
         "schema": "", "migration": "m", "legacy_version": null, "candidate_version": null, "route": null,
         "window": null, "bucket_seconds": 60, "buckets": [], "without_excused": true, "with_latency": false,
@@ -182,9 +186,22 @@ fn of_several_incidents_the_present_one_is_named() {
         sentence(found, &about, &history, &Hour::of(&history)).expect("there is something to say")
     };
     let several = told(&found);
+    assert_eq!(
+        several,
+        "Differs since 1970-01-01 03:40 UTC: 5.00 % of 60 compared requests since then, 0.01 % allowed. Before that, 0 % of 99 \
+         differed, so it began about then, to within 1 minute. It differed 2 times before, first from 1970-01-01 00:20 UTC, last until \
+         1970-01-01 02:01 UTC"
+    );
+    // One time before, which ended so that it is proven.
+    let twice = told(&onset_of(&[
+        (0, 0, 60),
+        (1, 30, 60),
+        (2, 0, 600),
+        (3, 30, 60),
+    ]));
     assert!(
-        several.starts_with("Differs since 1970-01-01 03:40 UTC, as several times before since 1970-01-01 00:20 UTC: "),
-        "{several}"
+        twice.ends_with("so it began about then, to within 1 minute. It differed before, too, from 1970-01-01 00:01 UTC to 1970-01-01 00:02 UTC"),
+        "{twice}"
     );
     // Without requests in between nobody knows.
     let quiet: Vec<_> = night
@@ -192,7 +209,7 @@ fn of_several_incidents_the_present_one_is_named() {
         .filter(|(_, differing, _)| *differing > 0)
         .copied()
         .collect();
-    assert_eq!(minute(onset_of(&quiet).latest), None);
+    assert_eq!(onset_of(&quiet).earlier, None);
     // One request before proves nothing.
     let one = told(&onset_of(&[(0, 0, 1), (1, 30, 60), (2, 30, 60)]));
     assert!(
