@@ -8,12 +8,12 @@
 //! Names are sent in lower case, headers of one name in their order. Other differences that have no meaning in HTTP are
 //! not preserved.
 
+use http::{Method, StatusCode};
 use http::header::{
     ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
-use http::{Method, StatusCode};
 use parity_schemas::exchange::SHADOW_HEADER;
 use smallvec::SmallVec;
 
