@@ -77,7 +77,7 @@ mod tests {
     fn another_process_of_the_name_is_found_and_neither_oneself_nor_one_that_is_gone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("parity.db");
-        let connection = crate::sqlite::open_or_create(&path, Duration::ZERO).expect("a file");
+        let mut connection = crate::sqlite::open_or_create(&path, Duration::ZERO).expect("a file");
         let now = Timestamp::now();
         let run = |instance: &str, written: i64, ended| Watermark {
             id: new_id(),
@@ -87,10 +87,12 @@ mod tests {
             ended,
             ..Watermark::begun(now)
         };
-        let write = |run: &Watermark| {
+        let write = |connection: &mut Connection, run: &Watermark| {
+            let transaction = connection.transaction().expect("it begins");
             let row = super::super::Row::watermark(run);
             let statements = super::super::Statements::new();
-            row.insert(&connection, &statements).expect("it is written");
+            row.insert(&transaction, &statements).expect("a row");
+            transaction.commit().expect("it is written");
         };
         let own = run("one", 0, false);
         let other = Watermark {
@@ -109,12 +111,12 @@ mod tests {
             run("one", -1_000, true),
             run("one", -5_000_000, false),
         ] {
-            write(&beside);
+            write(&mut connection, &beside);
         }
-        let found = || has_namesake(&connection, &own).expect("it is asked");
-        assert!(!found());
-        write(&run("one", -1_000, false));
-        assert!(found());
+        let found = |connection: &Connection| has_namesake(connection, &own).expect("it is asked");
+        assert!(!found(&connection));
+        write(&mut connection, &run("one", -1_000, false));
+        assert!(found(&connection));
         let begun = Instant::now();
         let mut namesake = Namesake::from(begun);
         let runs = [own.clone()];
