@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::clients::Clients;
 use crate::edited::Edited;
 use crate::evidence::Window;
+use crate::lately::CandidateErrors;
 use crate::recheck::ClassCounts;
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
@@ -57,6 +58,10 @@ pub struct History {
     /// within a minute where the counts of each minute could be read.
     #[serde(default)]
     pub outages: Vec<CandidateOutage>,
+    /// When a version of the candidate answered with server errors (5xx) where the legacy did not, on one in twenty requests or more, in
+    /// order, as mirrors have counted it. Older programs do not tell.
+    #[serde(default)]
+    pub candidate_errors: Vec<CandidateErrors>,
     /// When clients got no whole answer, in order, as exactly as `outages`.
     #[serde(default)]
     pub client_outages: Vec<ClientOutage>,
@@ -178,7 +183,7 @@ pub struct CandidateOutage {
     pub candidate_version: String,
     /// The begin of the first step in which it failed.
     pub from: Timestamp,
-    /// The end of the last one.
+    /// The end of the last one. Where a mirror has seen it and it goes on, when that mirror last said so.
     pub to: Timestamp,
     /// How long these steps are: so exactly both times are known. 1 where a mirror has seen the first and the last failure itself.
     pub step_seconds: u64,

@@ -57,7 +57,43 @@ pub struct CandidateFailures {
     pub answered: Option<Timestamp>,
     /// Requests that it did not answer.
     pub failed: u64,
+    /// Requests that were not sent to it meanwhile, because it kept failing. Older programs do not tell.
+    #[serde(default)]
+    pub not_sent: u64,
 }
+
+/// A stretch of time in which the candidate answered with server errors (5xx) where the legacy did not, on one in twenty of the compared
+/// requests or more, as the process that compared them counted it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateErrors {
+    /// Its version; may be empty.
+    pub candidate_version: String,
+    /// When the first request that it answered so was received.
+    pub from: Timestamp,
+    /// When the last one was.
+    pub to: Timestamp,
+    /// When so many others were compared behind it that it is over, or its process ended; `None` while it goes on.
+    pub ended: Option<Timestamp>,
+    /// Requests whose two answers were compared, up to the last of these.
+    pub compared: u64,
+    /// Those of them that the candidate answered with an error.
+    pub errors: u64,
+    /// Those of them that the legacy did.
+    pub legacy_errors: u64,
+}
+
+/// What a process has seen of its candidate, as it writes it into its watermark. So whoever reads the record alone knows to the second
+/// what the counts of a minute hide.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateSeen {
+    /// The latest stretches in which it gave no answer, the earliest first.
+    pub failures: Vec<CandidateFailures>,
+    /// The latest in which it answered with errors, the earliest first.
+    pub errors: Vec<CandidateErrors>,
+}
+
+/// Stretches of each kind that a watermark has: those of a bad night. A watermark is written each second, so it is small.
+pub const MAX_RECORDED: usize = 20;
 
 impl ClientsNow {
     /// Requests that ended.

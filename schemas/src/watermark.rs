@@ -20,6 +20,7 @@ use uuid::Uuid;
 pub use self::standing::{
     Apart, CLOCKS_APART_MICROS, InstanceWatermark, Run, RunState, SILENT_AFTER_MICROS, Standing,
 };
+use crate::lately::CandidateSeen;
 use crate::tally::Identity;
 use crate::time::Timestamp;
 
@@ -75,6 +76,9 @@ pub struct Watermark {
     /// Since when.
     #[serde(default)]
     pub terms_since: Timestamp,
+    /// What it has seen of its candidate. Absent in records of older programs, which do not tell.
+    #[serde(default)]
+    pub candidate: Option<CandidateSeen>,
 }
 
 /// Gives the columns of `watermarks` to a macro, see [`crate::table`].
@@ -105,6 +109,7 @@ macro_rules! watermark_columns {
             Grown in_sets: Count = in_sets, since 1;
             Grown terms: Run = terms, since 4;
             Grown terms_since: Time = terms_since, since 4;
+            Grown candidate: Document = candidate, since 5;
         }
     };
 }

@@ -21,6 +21,7 @@ mod neighbours;
 mod others;
 mod recent;
 mod runs;
+mod seen;
 mod sets;
 pub(crate) mod sqlite;
 
@@ -47,6 +48,7 @@ pub use self::decisions::{
 };
 pub use self::in_force::RunTimes;
 pub use self::mark::Mark;
+pub use self::seen::RunSeen;
 
 pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 
@@ -196,6 +198,7 @@ trait RecordReader: Send {
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
     fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError>;
     fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError>;
+    fn seen(&self, migration: &str, since: Timestamp) -> Result<Vec<RunSeen>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, filter: &TermsFilter) -> Result<FoundTerms, StoreError>;
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
@@ -318,6 +321,12 @@ impl Reader {
     /// When each run of a migration was at work, of all versions and rules.
     pub fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
         self.store.run_times(migration)
+    }
+
+    /// What the runs of a migration have seen of their candidates that wrote at this time or later, in the order in which they began;
+    /// runs of older programs do not tell.
+    pub fn seen(&self, migration: &str, since: Timestamp) -> Result<Vec<RunSeen>, StoreError> {
+        self.store.seen(migration, since)
     }
 
     /// The document of a stored decision, byte for byte as it was stored.

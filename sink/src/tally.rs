@@ -15,6 +15,7 @@ mod clock;
 mod counters;
 mod durations;
 mod epochs;
+mod erring;
 mod fast_map;
 mod field_sample;
 mod gather;
@@ -268,6 +269,7 @@ impl TallyBook {
         let mut in_use = state.generations_in_use();
         in_use.insert(routes.current().place);
         snapshot.terms = state.terms.offer(number, acknowledged);
+        let seen = state.seen();
         let State {
             open,
             closed,
@@ -302,6 +304,7 @@ impl TallyBook {
             open: open.as_ref(),
             resume_at: *resume_at,
             in_use: &in_use,
+            seen,
         };
         snapshot.watermarks = runs.watermarks(&routes, &moment);
         snapshot
@@ -348,7 +351,7 @@ impl TallyBook {
         let (named, last_comparison, last_failed_client) = self.metrics();
         let state = lock(&self.state);
         let clients_now = state.lately.told(self.config.started, Timestamp::now());
-        let candidate_failures = state.stretches.told();
+        let candidate = state.seen();
         drop(state);
         let routes: Vec<RouteEvidence> = named
             .into_iter()
@@ -369,7 +372,7 @@ impl TallyBook {
             last_comparison,
             last_failed_client,
             clients_now,
-            candidate_failures,
+            candidate,
         }
     }
 

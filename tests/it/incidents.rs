@@ -2,13 +2,14 @@
 //! a reload. Each is told where and when it was, and how exactly that is known.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
 use crate::nights::{says, switched};
 use crate::support::process::{Mirror, Place};
-use crate::support::service::Service;
+use crate::support::service::{Answer, Service};
 use crate::support::{wait_for, wait_or_tell};
 
 /// Too few to be left alone for.
@@ -41,6 +42,7 @@ fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second(
         &candidate.url(),
         &["--candidate-version", "2"],
     );
+    let ui = place.ui();
     let sent = Cell::new(0);
     let send = || {
         sent.set(sent.get() + 1);
@@ -77,6 +79,16 @@ fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second(
             &["Candidate fails</strong>: since ", "; it is still asked"],
         );
         assert!(!page.contains("Candidate failed</strong>"), "{page}");
+        // Whoever has the record alone knows it, too, although the minute has good requests. Each outage has its own numbers.
+        let counted = match incident {
+            1 => ": 4 requests failed; it is still asked",
+            _ => {
+                ": 4 requests failed; 1 outage before it in the time that is shown; it is still asked"
+            }
+        };
+        for of in [&mirror, &ui] {
+            says(of, "/", &["Candidate fails</strong>: since ", counted]);
+        }
         says(
             &mirror,
             "/health",
@@ -126,7 +138,70 @@ fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second(
         0,
         "{page}"
     );
-    assert!(!says(&mirror, "/", &["<main"]).contains("Candidate fails"));
+    for of in [&mirror, &ui] {
+        let told = [
+            "Candidate failed</strong>: from ",
+            " and answered again at ",
+            ": 4 requests failed; 1 outage before it in the time that is shown",
+        ];
+        let page = says(of, "/", &told);
+        assert!(!page.contains("Candidate fails"), "{page}");
+    }
+    ui.stop();
+    mirror.stop();
+}
+
+#[test]
+fn errors_of_the_candidate_alone_are_told_on_top_while_they_last_and_behind_them() {
+    let legacy = Service::json("{}");
+    let fails = Arc::new(AtomicBool::new(false));
+    let failing = Arc::clone(&fails);
+    let candidate = Service::start(move |_| {
+        let is_error = failing.load(Ordering::SeqCst);
+        Answer::new(if is_error { 500 } else { 200 }, "{}")
+            .header("content-type", "application/json")
+    });
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let ui = place.ui();
+    let mut sent = 0;
+    let mut send = |count| {
+        for _ in 0..count {
+            mirror.get("/x");
+        }
+        sent += count;
+        mirror.settled(sent);
+    };
+    send(5);
+    fails.store(true, Ordering::SeqCst);
+    send(6);
+    for of in [&mirror, &ui] {
+        let told = [
+            "Candidate answers with errors</strong>: 6 of ",
+            " requests since ",
+            "(legacy: 0)",
+        ];
+        says(of, "/", &told);
+    }
+    let top = || {
+        let admin = ui.admin.to_string();
+        place.run(&["top", "--once", "--admin", &admin]).stdout
+    };
+    wait_or_tell(
+        || {
+            let told = top();
+            told.contains("candidate answers with errors: 6 of ")
+                .then_some(())
+        },
+        top,
+    );
+    fails.store(false, Ordering::SeqCst);
+    send(40);
+    for of in [&mirror, &ui] {
+        says(of, "/", &["Candidate answered with errors</strong>: 6 of "]);
+        says(of, "/history", &[": candidate answered with errors from "]);
+    }
+    ui.stop();
     mirror.stop();
 }
 

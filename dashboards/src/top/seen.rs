@@ -240,6 +240,7 @@ impl Seen {
             Candidate::Fails(_)
             | Candidate::FailedMostly(_)
             | Candidate::Failed(_)
+            | Candidate::FailedUntil(_)
             | Candidate::Answers => None,
         }));
         if status.is_some_and(|status| !status.shadowing) {
@@ -282,26 +283,52 @@ impl Seen {
         }
     }
 
-    /// How those versions of the candidate stood when the port last answered that are not well: each with its version behind a
-    /// space, where there are several.
-    pub(crate) fn candidates(&self) -> Vec<(String, Candidate)> {
+    /// What is known of the candidate beside the counts, when the port last answered; `None` if it never has.
+    fn beside(&self) -> Option<Beside<'_>> {
         let (Connection::Answered(at) | Connection::Lost { last: Some(at), .. }) = self.connection
         else {
-            return Vec::new();
+            return None;
         };
         let report = self.decided.as_ref().map(|decided| &decided.report);
-        let beside = Beside {
+        Some(Beside {
             at,
             status: self.status(),
             runs: report.map_or(&[], |report| &report.watermarks),
             version: report.map_or("", |report| &report.candidate_version),
+        })
+    }
+
+    /// How those versions of the candidate stood when the port last answered that are not well: each with its version behind a
+    /// space, where there are several.
+    pub(crate) fn candidates(&self) -> Vec<(String, Candidate)> {
+        let Some(beside) = self.beside() else {
+            return Vec::new();
         };
-        let named = |name: &str| format!(" {}", version(name));
         let each = beside.candidates(self.history.as_deref(), None);
         each.into_iter()
-            .map(|of| (of.version.map(named).unwrap_or_default(), of.candidate))
+            .map(|of| (named(of.version), of.candidate))
             .collect()
     }
+
+    /// What the candidate answers with errors where the legacy does not, or did lately, in a few words for each version.
+    pub(crate) fn erring(&self) -> Vec<String> {
+        let Some(beside) = self.beside() else {
+            return Vec::new();
+        };
+        let told = beside.erring(self.history.as_deref());
+        let each = told.iter().map(|one| {
+            let how = if one.goes_on() { "answers" } else { "answered" };
+            let name = named(one.version);
+            format!("candidate{name} {how} with errors: {}", one.told(clock))
+        });
+        each.collect()
+    }
+}
+
+/// A version behind a space; nothing where only one gets requests.
+fn named(of: Option<&str>) -> String {
+    of.map(|name| format!(" {}", version(name)))
+        .unwrap_or_default()
 }
 
 /// That a candidate is down, and since when, as far as that is known. `name` is its version behind a space, or nothing.

@@ -7,8 +7,10 @@
 //! Several versions may run side by side, each before its own mirror. Each is judged by what was sent to it alone ([`part`]), so
 //! the answers of the one do not hide that the other is down.
 //!
-//! An answer that cannot be compared is an answer. The record knows times to within a bucket, and that is what is told ([`Between`]).
+//! An answer that cannot be compared is an answer. Counts know times to within a bucket, and that is what is told ([`Between`]). Mirrors
+//! write into the record what they have seen, to the second ([`exact`]): where they have, that is told, each outage for itself.
 
+mod exact;
 mod outages;
 mod part;
 
@@ -19,6 +21,8 @@ use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
+pub(crate) use self::exact::{Erring, Exact};
+pub(super) use self::exact::{errors_of, lost};
 pub(super) use self::outages::{ClientStep, Step, client_outages, outages};
 use self::part::{LEAST_DOWN, Part, part};
 use super::words::grouped;
@@ -138,6 +142,8 @@ pub(crate) struct Outage {
     pub(crate) failed: Option<u64>,
     /// As in [`Silence`].
     pub(crate) before: Option<Beginning>,
+    /// The same as a mirror has seen it, if one has.
+    pub(crate) exact: Option<Exact>,
 }
 
 /// How a candidate stands.
@@ -151,6 +157,8 @@ pub(crate) enum Candidate {
     FailedMostly(Beginning),
     /// It answered none of the last requests that are recorded. It has answered its mirror since, or nobody knows how it is now.
     Failed(Silence),
+    /// The same as a mirror has seen it, or it has answered since.
+    FailedUntil(Exact),
     /// It is down.
     Down(Outage),
 }
@@ -214,7 +222,9 @@ impl Beside<'_> {
         let others = versions.iter().copied();
         let others = others.filter(|version| Some(*version) != own);
         let first = own.into_iter().chain(others).take(MAX_VERSIONS);
+        let told = whole.or(recent);
         let each = first.map(|version| {
+            let exact = told.and_then(|history| Exact::last(history, version));
             let silence = recent.and_then(|recent| match whole {
                 Some(whole) => all.silence_since(recent, whole, version),
                 None => all.silence(recent, version),
@@ -222,7 +232,7 @@ impl Beside<'_> {
             let mostly = recent.and_then(|recent| all.mostly(recent, version));
             OfVersion {
                 version: (versions.len() > 1).then_some(version),
-                candidate: self.candidate(version, silence, mostly),
+                candidate: self.candidate(version, exact, silence, mostly),
             }
         });
         each.filter(|one| one.candidate != Candidate::Answers)
@@ -234,30 +244,63 @@ impl Beside<'_> {
     fn candidate(
         &self,
         version: &str,
+        exact: Option<Exact>,
         silence: Option<Silence>,
         mostly: Option<Beginning>,
     ) -> Candidate {
         let own = self.status.filter(|own| own.candidate_version == version);
-        let outage = |since| Outage {
-            since: began(silence, since),
-            failed: silence.map(|silence| silence.failed),
-            before: silence.and_then(|silence| silence.before),
+        let is_live = live(self.runs).next().is_some();
+        // One that a mirror has seen to its end is told as that.
+        let silence = silence.map(|silence| match (silence.before, exact) {
+            (Some(before), Some(exact)) if exact.from < before.to => Silence {
+                before: None,
+                ..silence
+            },
+            _ => silence,
+        });
+        let open = exact.filter(Exact::goes_on);
+        let outage = |since: Option<Timestamp>| match open {
+            Some(open) => Outage {
+                since: Some(Between::at(
+                    since.map_or(open.from, |since| since.min(open.from)),
+                )),
+                failed: Some(open.failed),
+                before: None,
+                exact: Some(open),
+            },
+            None => Outage {
+                since: began(silence, since),
+                failed: silence.map(|silence| silence.failed),
+                before: silence.and_then(|silence| silence.before),
+                exact: None,
+            },
         };
         match own.map(Status::candidate) {
             Some(Standing::Down(since)) => return Candidate::Down(outage(since)),
             Some(Standing::Fails(since)) => return Candidate::Fails(outage(Some(since))),
-            Some(Standing::NotAsked | Standing::Answers | Standing::NotAskedNow) | None => {}
+            Some(Standing::NotAsked | Standing::Answers | Standing::NotAskedNow) => {}
+            None => match open.filter(|open| is_live && open.is_now(self.at)) {
+                Some(open) if open.not_sent > 0 => return Candidate::Down(outage(None)),
+                Some(_) => return Candidate::Fails(outage(None)),
+                None => {}
+            },
         }
-        let is_live = live(self.runs).next().is_some();
-        let Some(silence) = silence.filter(|silence| silence.failed >= LEAST_DOWN) else {
+        let is_lately = |time: Timestamp| time > self.at.saturating_add_micros(-LATELY_MICROS);
+        let silence = silence.filter(|silence| silence.failed >= LEAST_DOWN);
+        // The record has more than mirrors have seen only where older programs recorded.
+        let is_of_it =
+            |exact: &Exact| silence.is_none_or(|silence| silence.since.from <= exact.end());
+        if let Some(exact) = exact.filter(|exact| is_lately(exact.end()) && is_of_it(exact)) {
+            return Candidate::FailedUntil(exact);
+        }
+        let Some(silence) = silence else {
             let mostly = mostly.filter(|_| own.is_none() && is_live);
             return mostly.map_or(Candidate::Answers, Candidate::FailedMostly);
         };
         let is_now = silence.until > begin_of_now(self.at);
-        let is_lately = silence.until > self.at.saturating_add_micros(-LATELY_MICROS);
         if own.is_none() && is_now && is_live {
             Candidate::Down(outage(None))
-        } else if is_lately {
+        } else if is_lately(silence.until) {
             Candidate::Failed(silence)
         } else {
             Candidate::Answers

@@ -152,9 +152,13 @@ fn read(
         judge(&mut history, thresholds);
         look(reader, filter, &mut history, thresholds)?;
     }
-    let runs = reader.run_times(filter.selection.migration())?;
+    let migration = filter.selection.migration();
+    let runs = reader.run_times(migration)?;
     if let Some(window) = history.window {
-        history.unrecorded = recorded::unrecorded(&runs, window, Timestamp::now());
+        let now = Timestamp::now();
+        history.unrecorded = recorded::unrecorded(&runs, window, now);
+        let seen = reader.seen(migration, window.from)?;
+        witnessed::recorded(&mut history, &seen, now);
     }
     marks::of_people(reader, filter, &runs, &mut history)?;
     Ok(history)

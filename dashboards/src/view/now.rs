@@ -21,11 +21,13 @@ use parity_sink::{Reader, Selection, StoreError};
 use super::changes::who;
 use super::down::{Between, LATELY_MICROS, begin_of_now, length, live};
 use super::history::switches;
-use super::words::{plural, shown, version};
+use super::words::{grouped, plural, shown, version};
 use super::{Status, Tone};
 
 /// Without a request for this long, that is told.
 const QUIET_MICROS: i64 = 2 * INTERVAL_MICROS;
+/// A mirror that leaves serving to another one of its name drains for less than this.
+const HANDOVER_MICROS: i64 = INTERVAL_MICROS;
 /// Switches of shadowing that are looked at, of each way: the last one of each of some dozens of mirrors.
 const MAX_SWITCHES: usize = 100;
 
@@ -111,6 +113,21 @@ fn ago(micros: i64) -> String {
 }
 
 impl Now<'_> {
+    /// How long ago something was whose moment is known.
+    fn ago_of(&self, time: Timestamp) -> String {
+        let passed = self.lately.at.as_micros() - time.as_micros();
+        ago(passed.max(0))
+    }
+
+    /// How long ago something was, in brackets, of which only this is known that it was before `end`; nothing if that is not over.
+    fn at_least(&self, end: Timestamp) -> String {
+        if end < self.lately.at {
+            format!(" (at least {})", self.ago_of(end))
+        } else {
+            String::new()
+        }
+    }
+
     /// The minutes that are now.
     fn minutes(&self) -> impl Iterator<Item = &HistoryBucket> {
         let from = begin_of_now(self.lately.at);
@@ -135,6 +152,8 @@ impl Now<'_> {
         }
         alerts.extend(self.clients(moment));
         alerts.extend(self.candidate(moment));
+        alerts.extend(self.killed(moment));
+        alerts.extend(self.namesakes(moment));
         alerts.extend(self.shadowing(moment));
         alerts.extend(self.rollout());
         alerts.extend(self.traffic(moment));
@@ -193,6 +212,65 @@ impl Now<'_> {
         Some(Alert::bad("Shadowing is off", told))
     }
 
+    /// That processes were killed whose last requests are in no count: as long as that leaves the verdict open.
+    fn killed(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
+        let killed = self.watermarks.iter();
+        let killed = killed.filter_map(|run| match (run.state, run.last_heard, run.succeeded) {
+            (RunState::Replaced, Some(heard), Some(next)) => Some((run, heard, next)),
+            _ => None,
+        });
+        let all: Vec<_> = killed.collect();
+        let (run, heard, next) = all.iter().max_by_key(|(_, heard, _)| *heard)?;
+        let others = match all.len() as u64 - 1 {
+            0 => String::new(),
+            1 => "; so did another before".to_owned(),
+            some => format!("; so did {} others before", grouped(some)),
+        };
+        Some(Alert::bad(
+            "A process was killed",
+            format!(
+                "{} was last heard of at {} and began anew at {}: clients were refused in between, unless something else served them, and \
+                 what it received last is in no count{others}; no verdict passes with that, and one with --since {next} leaves it out",
+                shown(&run.instance),
+                moment(*heard),
+                moment(*next),
+            ),
+        ))
+    }
+
+    /// That two processes have one name, for longer than one takes over from another. Two runs that count for the same are of two
+    /// processes, unless both were written at once: a process goes on in another run only when its rules or versions change.
+    fn namesakes(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
+        let of = |run: &'_ InstanceWatermark| {
+            (
+                run.instance.clone(),
+                run.rules_hash.clone(),
+                run.legacy_version.clone(),
+                run.candidate_version.clone(),
+            )
+        };
+        let all: Vec<&InstanceWatermark> = live(self.watermarks).collect();
+        let (later, began) = all.iter().enumerate().find_map(|(place, run)| {
+            let is_beside = |other: &&&InstanceWatermark| {
+                of(other) == of(run) && other.last_heard != run.last_heard
+            };
+            let other = all.get(place + 1..)?.iter().find(is_beside)?;
+            let began = run.started.max(other.started)?;
+            let lasted = self.lately.at.as_micros() - began.as_micros();
+            (lasted > HANDOVER_MICROS).then_some((*run, began))
+        })?;
+        Some(Alert {
+            tone: Tone::Open,
+            what: "Two processes have one name".to_owned(),
+            about: format!(
+                "both write as {} since {}; what they count is added up, but if one of them is killed nobody is told: give each its own \
+                 --instance",
+                shown(&later.instance),
+                moment(began)
+            ),
+        })
+    }
+
     /// When the last request was received: in the last bucket that has any, of which a report may know the minute.
     fn last_request(&self) -> Option<Between> {
         let last = |history: &History| {
@@ -219,10 +297,14 @@ impl Now<'_> {
     fn traffic(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
         let last = self.last_request()?;
         let passed = self.lately.at.as_micros() - last.to.as_micros();
-        let last = format!(
-            "the last one was received about {} ({})",
-            ago(passed.max(0)),
+        let within = if last.to.as_micros() - last.from.as_micros() <= INTERVAL_MICROS {
+            format!("in the minute of {}", moment(last.from))
+        } else {
             last.told(&moment)
+        };
+        let last = format!(
+            "the last one was received {within}{}",
+            self.at_least(last.to)
         );
         if live(self.watermarks).next().is_some() {
             return (passed >= QUIET_MICROS).then(|| Alert::bad("No requests", last));

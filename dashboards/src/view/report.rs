@@ -302,9 +302,16 @@ impl<'a> ReportView<'a> {
             .collect()
     }
 
-    /// How much was compared.
+    /// How much was compared: what the gate counts, with the requests on which the candidate failed.
     pub(crate) fn compared(&self) -> String {
-        of_received(self.report.compared, self.report.counts.received)
+        let told = of_received(self.report.compared, self.report.counts.received);
+        match self.report.counts.candidate_failures() {
+            0 => told,
+            failed => format!(
+                "{told}; on {} of them the candidate failed, which counts as differing",
+                grouped(failed)
+            ),
+        }
     }
 
     /// Requests that were received and have no outcome; `None` if there are none, as when no request is in progress.

@@ -1,7 +1,7 @@
 //! The status of a mirror, and of a sink.
 
 use parity_schemas::clients::Clients;
-use parity_schemas::lately::{CandidateFailures, ClientsNow};
+use parity_schemas::lately::{CandidateErrors, CandidateFailures, ClientsNow};
 use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
@@ -55,10 +55,13 @@ pub struct Status {
     /// When the first failure of the candidate since its last answer was noticed; `None` if it answered the last request.
     #[serde(default)]
     pub candidate_failing_since: Option<Timestamp>,
-    /// The latest stretches of time in which the candidate gave this process no answer, the earliest first. They are in memory alone,
-    /// so none is older than the process.
+    /// The latest stretches of time in which the candidate gave this process no answer, the earliest first. None is older than
+    /// the process; the record has the last ones, too.
     #[serde(default)]
     pub candidate_failures: Vec<CandidateFailures>,
+    /// The latest in which it answered with server errors (5xx) where the legacy did not; as `candidate_failures`.
+    #[serde(default)]
+    pub candidate_errors: Vec<CandidateErrors>,
     /// Shadow requests under way.
     pub shadows_in_flight: usize,
     /// Bytes held by shadows and queued exchanges.

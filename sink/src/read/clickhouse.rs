@@ -58,6 +58,7 @@ use super::in_force::RunTimes;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
+use super::seen::RunSeen;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, within};
 use crate::error::StoreError;
@@ -289,6 +290,10 @@ impl RecordReader for ClickHouseReader {
 
     fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
         self.of_one_replica(|| self.list_runs(migration))
+    }
+
+    fn seen(&self, migration: &str, since: Timestamp) -> Result<Vec<RunSeen>, StoreError> {
+        self.of_one_replica(|| self.list_seen(migration, since))
     }
 
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {

@@ -45,6 +45,7 @@ use super::in_force::RunTimes;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
 use super::recent::recent;
+use super::seen::RunSeen;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::remembered::Remembered;
@@ -159,6 +160,10 @@ impl RecordReader for SqliteReader {
 
     fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
         self.list_runs(migration)
+    }
+
+    fn seen(&self, migration: &str, since: Timestamp) -> Result<Vec<RunSeen>, StoreError> {
+        self.list_seen(migration, since)
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

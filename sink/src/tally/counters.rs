@@ -23,6 +23,7 @@ use uuid::Uuid;
 use super::attributes::{self, AttributeId, Counted, NewAttributes};
 use super::durations::Durations;
 use super::epochs::EpochCounters;
+use super::erring::ErrorsAlone;
 use super::fast_map::FastMap;
 use super::field_sample::FieldSample;
 use super::owned::add;
@@ -231,6 +232,7 @@ pub(super) struct Mismatches {
     pub(super) kinds: [u64; KINDS],
     pub(super) groups: FastMap<String, GroupCount>,
     pub(super) sets: Sets,
+    pub(super) errors: ErrorsAlone,
 }
 
 /// How often one group was seen.
@@ -255,6 +257,7 @@ pub(super) struct GroupCount {
 impl Mismatches {
     fn add(&mut self, seen: &Sighting<'_>, max_groups: usize) {
         self.classes.add(&Classes::one(seen.class()));
+        self.errors.add(seen);
         let mut kinds = [false; KINDS];
         // Fingerprints of this mismatch beyond the cap.
         let mut folded: Vec<&str> = Vec::new();

@@ -8,16 +8,19 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::lately::CandidateSeen;
 use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
 use super::attributes::MAX_GROUPS_HELD as MAX_ATTRIBUTED_HELD;
 use super::counters::{
-    CLIENTS, DURATIONS, MATCHED, OUTCOMES, REASONS, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
+    CLIENTS, DURATIONS, LEGACY_ANSWERS, MATCHED, OUTCOMES, REASONS, RECEIVED, RECHECKS,
+    RouteCounters, Shard, lock,
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
+use super::erring::{Erring, Verdicts};
 use super::interval::{Interval, Room};
 use super::lately::Lately;
 use super::runs::Runs;
@@ -36,6 +39,9 @@ const STORED_KEPT: usize = 2;
 /// Counts that are gathered up to this late after an interval's end still belong to it and do not make it longer. The
 /// book is read several times a second, so this bounds how wrongly a busy machine attributes counts.
 const MAX_GATHER_LAG_MICROS: i64 = 1_000_000;
+
+/// Answers of the legacy that are server errors, in exchanges with a verdict.
+const LEGACY_ERRORS: usize = LEGACY_ANSWERS + ClientOutcome::ServerError.index();
 
 /// The state of the book behind its lock.
 #[derive(Default)]
@@ -58,6 +64,9 @@ pub(super) struct State {
     pub(super) stretches: Stretches,
     /// What was counted of the candidate in this look.
     looked: Look,
+    pub(super) erring: Erring,
+    /// What was compared in this look.
+    verdicts: Verdicts,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -137,11 +146,12 @@ impl TallyBook {
         });
         state.sources = sources;
         let looked = std::mem::take(&mut state.looked);
+        let verdicts = std::mem::take(&mut state.verdicts);
         if looked.is_any() {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-            state
-                .stretches
-                .look(looked, routes.candidate_version(), now);
+            let version = routes.candidate_version();
+            state.stretches.look(looked, version, now);
+            state.erring.look(&verdicts, version, now);
         }
 
         if !over {
@@ -185,6 +195,7 @@ impl TallyBook {
         for (route, mismatches) in source.shard.take_mismatches() {
             let answered = mismatches.classes.total();
             state.looked.answered = state.looked.answered.saturating_add(answered);
+            state.verdicts.add_mismatches(answered, &mismatches.errors);
             let totals = state.totals_of(route);
             totals.classes.add(&mismatches.classes);
             for (total, count) in totals.kinds.iter_mut().zip(mismatches.kinds) {
@@ -224,6 +235,14 @@ impl State {
             gathered_at: at,
             epochs: Epochs::begun(at),
             ..Self::default()
+        }
+    }
+
+    /// What was seen of the candidate.
+    pub(super) fn seen(&self) -> CandidateSeen {
+        CandidateSeen {
+            failures: self.stretches.told(),
+            errors: self.erring.told(),
         }
     }
 
@@ -291,6 +310,9 @@ impl Baseline {
             if slot == MATCHED {
                 state.last_comparison = Some(now);
                 state.looked.answered = state.looked.answered.saturating_add(new);
+                state.verdicts.add_matches(new);
+            } else if slot == LEGACY_ERRORS {
+                state.verdicts.add_legacy_errors(new);
             } else if let Some(reason) = reason(slot) {
                 state.looked.add(reason, new);
             } else if let Some(outcome) = client(slot) {

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use parity_schemas::lately::{CandidateSeen, MAX_RECORDED};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{OpenTally, Watermark};
 
@@ -66,6 +67,8 @@ pub(super) struct Moment<'a> {
     pub(super) resume_at: Timestamp,
     /// Generations that may still receive counts.
     pub(super) in_use: &'a BTreeSet<usize>,
+    /// What was seen of the candidate, of all versions.
+    pub(super) seen: CandidateSeen,
 }
 
 impl Runs {
@@ -141,6 +144,19 @@ impl Runs {
     }
 }
 
+/// The latest of what was seen of one version. The runs of a process that had the same one, under other rules, have the same.
+fn of_version(seen: &CandidateSeen, version: &str) -> CandidateSeen {
+    fn latest<T: Clone>(all: &[T], is_of_it: impl Fn(&T) -> bool) -> Vec<T> {
+        let mut of_it: Vec<T> = all.iter().filter(|one| is_of_it(one)).cloned().collect();
+        of_it.drain(..of_it.len().saturating_sub(MAX_RECORDED));
+        of_it
+    }
+    CandidateSeen {
+        failures: latest(&seen.failures, |one| one.candidate_version == version),
+        errors: latest(&seen.errors, |one| one.candidate_version == version),
+    }
+}
+
 impl Sums {
     /// When the first tally of the sums began.
     fn counted_from(&self) -> Timestamp {
@@ -192,6 +208,10 @@ impl Sums {
             open,
             terms: generation.terms.0,
             terms_since: generation.terms.1,
+            candidate: Some(of_version(
+                &moment.seen,
+                &generation.identity.candidate_version,
+            )),
         }
     }
 }

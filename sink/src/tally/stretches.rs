@@ -1,8 +1,9 @@
 //! When the candidate gave no answer, to the second, as this process has noticed it.
 //!
 //! The record counts by minutes, in which an outage of seconds has no begin and no end. So what was counted since the last look, a few
-//! times a second, is looked at: a stretch begins with a look in which most failed and ends with one in which most was answered. It is
-//! of the process alone, in memory alone; no request pays for it.
+//! times a second, is looked at: a stretch begins with a look in which most failed and ends with one in which most was answered. Requests
+//! that were not sent meanwhile belong to the stretch in which they were not, and to no other. It is of the process alone, which writes the
+//! latest into its watermark; no request pays for it.
 
 use std::collections::VecDeque;
 
@@ -28,12 +29,15 @@ pub(super) fn keep<T>(list: &mut VecDeque<T>, one: T, most: usize) {
 pub(super) struct Look {
     pub(super) failed: u64,
     pub(super) answered: u64,
+    pub(super) not_sent: u64,
 }
 
 impl Look {
-    /// Adds requests without a verdict. What was not sent, or says nothing of the candidate, is neither.
+    /// Adds requests without a verdict. What says nothing of the candidate is left out.
     pub(super) fn add(&mut self, reason: Reason, count: u64) {
-        let sum = if reason.is_unanswered() {
+        let sum = if reason == Reason::BreakerOpen {
+            &mut self.not_sent
+        } else if reason.is_unanswered() {
             &mut self.failed
         } else if reason.is_candidate_failure() {
             // An answer that cannot be compared is one.
@@ -46,8 +50,19 @@ impl Look {
 
     /// Whether anything was counted.
     pub(super) const fn is_any(self) -> bool {
-        self.failed > 0 || self.answered > 0
+        self.failed > 0 || self.answered > 0 || self.not_sent > 0
     }
+}
+
+/// Whether these are enough for a stretch. Nothing is left unsent because of one bad client.
+const fn counts(one: &CandidateFailures) -> bool {
+    one.failed >= LEAST || one.not_sent > 0
+}
+
+/// Whether one moment is just behind another.
+fn is_near(before: Timestamp, now: Timestamp) -> bool {
+    let passed = now.as_micros().saturating_sub(before.as_micros());
+    (0..NEAR_MICROS).contains(&passed)
 }
 
 /// The latest stretches.
@@ -62,9 +77,25 @@ pub(super) struct Stretches {
 impl Stretches {
     /// Adds what was counted of this version since the last look.
     pub(super) fn look(&mut self, look: Look, version: &str, now: Timestamp) {
-        let Look { failed, answered } = look;
+        let Look {
+            failed,
+            answered,
+            not_sent,
+        } = look;
         if !look.is_any() {
             return;
+        }
+        if failed == 0 && answered == 0 && self.open.is_none() {
+            // Another thread counted it a moment after the answer that ended the stretch.
+            let ended = self.ended.back_mut();
+            let of_ended = ended.filter(|one| {
+                one.candidate_version == version
+                    && one.answered.is_some_and(|answered| is_near(answered, now))
+            });
+            if let Some(one) = of_ended {
+                one.not_sent = one.not_sent.saturating_add(not_sent);
+                return;
+            }
         }
         if self
             .open
@@ -75,10 +106,8 @@ impl Stretches {
             self.end(None);
         }
         if failed >= answered {
-            let near = self.begun.take().filter(|(begun, _)| {
-                let passed = now.as_micros().saturating_sub(begun.as_micros());
-                (0..NEAR_MICROS).contains(&passed)
-            });
+            let near = self.begun.take();
+            let near = near.filter(|(begun, _)| is_near(*begun, now));
             let open = self.open.get_or_insert_with(|| {
                 let (from, failed) = near.unwrap_or((now, 0));
                 CandidateFailures {
@@ -87,13 +116,18 @@ impl Stretches {
                     to: now,
                     answered: None,
                     failed,
+                    not_sent: 0,
                 }
             });
-            open.to = open.to.max(now);
+            if failed > 0 {
+                open.to = open.to.max(now);
+            }
             open.failed = open.failed.saturating_add(failed);
+            open.not_sent = open.not_sent.saturating_add(not_sent);
             return;
         }
         if let Some(open) = self.open.as_mut() {
+            open.not_sent = open.not_sent.saturating_add(not_sent);
             if failed > 0 {
                 open.to = open.to.max(now);
                 open.failed = open.failed.saturating_add(failed);
@@ -106,7 +140,7 @@ impl Stretches {
     }
 
     fn end(&mut self, answered: Option<Timestamp>) {
-        if let Some(mut open) = self.open.take().filter(|open| open.failed >= LEAST) {
+        if let Some(mut open) = self.open.take().filter(counts) {
             open.answered = answered;
             keep(&mut self.ended, open, MAX_STRETCHES);
         }
@@ -114,7 +148,7 @@ impl Stretches {
 
     /// The stretches, the earliest first, with the one that goes on.
     pub(super) fn told(&self) -> Vec<CandidateFailures> {
-        let open = self.open.iter().filter(|open| open.failed >= LEAST);
+        let open = self.open.iter().filter(|open| counts(open));
         self.ended.iter().chain(open).cloned().collect()
     }
 }
@@ -134,6 +168,7 @@ mod tests {
             let look = Look {
                 failed: *failed,
                 answered: *answered,
+                not_sent: 0,
             };
             stretches.look(look, "2", at(*quarter));
         }
@@ -156,6 +191,40 @@ mod tests {
         // Two that are near are two.
         let two = [&over[..], &[(64, 8, 1), (68, 1, 8)]].concat();
         assert_eq!(told(&two), [(1, 40, Some(60), 14), (64, 68, Some(68), 9)]);
+    }
+
+    #[test]
+    fn what_was_not_sent_is_of_the_stretch_in_which_it_was_not() {
+        let mut stretches = Stretches::default();
+        for (quarter, failed, answered, not_sent) in [
+            (0, 0, 9, 0),
+            (4, 5, 0, 0),
+            (5, 0, 0, 9),
+            (9, 1, 0, 8),
+            // The probe is answered, and another thread is a moment behind.
+            (12, 0, 1, 7),
+            (13, 0, 0, 1),
+            (14, 0, 9, 0),
+            (40, 6, 2, 0),
+            (41, 0, 0, 3),
+            (60, 0, 4, 0),
+            // A breaker of one failure.
+            (80, 1, 0, 0),
+            (81, 0, 0, 9),
+        ] {
+            let look = Look {
+                failed,
+                answered,
+                not_sent,
+            };
+            stretches.look(look, "2", at(quarter));
+        }
+        let told = stretches.told();
+        let told: Vec<_> = told.iter().map(|one| (one.failed, one.not_sent)).collect();
+        assert_eq!(told, [(6, 25), (6, 3), (1, 9)]);
+        // The last failure, and not the last request that was not sent.
+        assert_eq!(stretches.told()[0].to, at(9));
+        assert_eq!(stretches.told()[2].to, at(80));
     }
 
     #[test]
@@ -189,7 +258,7 @@ mod tests {
         let mut stretches = Stretches::default();
         let fails = Look {
             failed: 9,
-            answered: 0,
+            ..Look::default()
         };
         for (version, quarter) in [("1", 0), ("2", 4)] {
             stretches.look(fails, version, at(quarter));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::RouteEvidence;
-use parity_schemas::lately::{CandidateFailures, ClientsNow};
+use parity_schemas::lately::{CandidateSeen, ClientsNow};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
@@ -42,8 +42,8 @@ pub struct Totals {
     pub last_failed_client: Option<Timestamp>,
     /// What clients got in the last seconds.
     pub clients_now: ClientsNow,
-    /// The latest stretches of time in which the candidate gave no answer, the earliest first.
-    pub candidate_failures: Vec<CandidateFailures>,
+    /// What was seen of the candidate: when it gave no answer, and when it answered with errors.
+    pub candidate: CandidateSeen,
 }
 
 /// Counts of one route since the process began.

@@ -5,6 +5,7 @@
 
 mod condense;
 mod forms;
+mod namesake;
 mod rows;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use uuid::Uuid;
 
 use self::condense::Condenser;
+use self::namesake::Namesake;
 use self::rows::{Row, Statements};
 use super::batch_store::{BatchStore, Written};
 use super::queue::Queued;
@@ -52,6 +54,7 @@ pub(super) struct SqliteStore {
     checkpointed: Instant,
     /// The present run left a note beside the file, which goes when the run has a watermark in it.
     noted: Option<Uuid>,
+    namesake: Namesake,
 }
 
 /// Why the file cannot be written to, with its path.
@@ -116,6 +119,7 @@ impl SqliteStore {
             condenser: Condenser::of(path),
             checkpointed: Instant::now(),
             noted: Some(run),
+            namesake: Namesake::from(Instant::now()),
         })
     }
 
@@ -198,6 +202,10 @@ impl BatchStore for SqliteStore {
         self.guard
             .wrote(&self.connection, known)
             .map_err(|fault| self.fault(fault))?;
+        if let Some(snapshot) = snapshot {
+            let own = &snapshot.watermarks;
+            self.namesake.look(&self.connection, own, Instant::now());
+        }
         // Only now is it certain that the watermarks are in the file at the path.
         if let (Some(_), Some(ours)) = (snapshot, self.noted) {
             self.take_notes(ours);

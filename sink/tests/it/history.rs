@@ -6,11 +6,14 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Window;
 use parity_schemas::history::{History, MarkKind};
 use parity_schemas::id::new_id;
+use parity_schemas::lately::{CandidateErrors, CandidateFailures, CandidateSeen};
 use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::tally::{SetTally, Tally, set_id};
 use parity_schemas::terms::{Coverage, Terms};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
+use parity_schemas::watermark::Watermark;
+use parity_sink::read::RunSeen;
 use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_ROUTES, MinutesFilter};
 use parity_sink::{Reader, Selection, StoreConfig, StoreError};
 
@@ -385,6 +388,74 @@ fn both_stores_have_the_same_history() {
         ..since(110)
     };
     assert_eq!(read(&target, &filter), read(&store.url, &filter));
+}
+
+/// What runs have seen of their candidates, by those that wrote lately; of an older one nothing is known.
+fn check_seen(store: &StoreConfig, fill: impl Fn(&[Record])) {
+    let seen = |failed| CandidateSeen {
+        failures: vec![CandidateFailures {
+            candidate_version: "rust-1".to_owned(),
+            from: minutes_ago(9),
+            to: minutes_ago(8),
+            answered: Some(minutes_ago(7)),
+            failed,
+            not_sent: 4,
+        }],
+        errors: vec![CandidateErrors {
+            candidate_version: "rust-1".to_owned(),
+            from: minutes_ago(6),
+            to: minutes_ago(5),
+            ended: None,
+            compared: 60,
+            errors: 45,
+            legacy_errors: 2,
+        }],
+    };
+    let run = |instance: &str, ago: i64, ended, candidate| {
+        Record::Watermark(Box::new(Watermark {
+            id: new_id(),
+            revision: 1,
+            identity: identity(),
+            instance: instance.to_owned(),
+            written: minutes_ago(ago),
+            ended,
+            candidate,
+            ..Watermark::begun(minutes_ago(60 + ago))
+        }))
+    };
+    fill(&[
+        run("old", 0, false, None),
+        run("one", 1, false, Some(seen(1))),
+        run("two", 2, true, Some(seen(2))),
+        run("before", 30, true, Some(seen(3))),
+    ]);
+    let reader = Reader::open(store).expect("it opens");
+    let migration = identity().migration;
+    let found = reader.seen(&migration, minutes_ago(10));
+    let expected = [("two", 2, true), ("one", 1, false)].map(|(instance, ago, ended)| RunSeen {
+        instance: instance.to_owned(),
+        candidate_version: "rust-1".to_owned(),
+        written: minutes_ago(ago),
+        ended,
+        candidate: seen(ago.unsigned_abs()),
+    });
+    assert_eq!(found.expect("they are read"), expected);
+    let nobody = reader.seen("none", minutes_ago(10));
+    assert!(nobody.expect("nothing is read").is_empty());
+}
+
+#[test]
+fn what_runs_have_seen_of_their_candidates_is_read() {
+    let store = Store::new();
+    check_seen(&store.url, |records| store.fill(records.to_vec()));
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn what_runs_have_seen_of_their_candidates_is_read_from_clickhouse_too() {
+    let database = ClickHouse::shared().database();
+    let target = with_tables(&database);
+    check_seen(&target, |records| fill(&target, records));
 }
 
 #[test]

@@ -177,8 +177,10 @@ fn lately(seen: &Seen) -> Option<Line<'static>> {
 
 /// How those versions of the candidate stand that are not well.
 fn candidates(seen: &Seen) -> Vec<Span<'static>> {
+    let errors = seen.erring().into_iter();
+    let errors = errors.map(|told| text(OPEN, told));
     let each = seen.candidates().into_iter();
-    each.filter_map(|(name, candidate)| match candidate {
+    let each = each.filter_map(|(name, candidate)| match candidate {
         Candidate::Answers => None,
         Candidate::Down(outage) => Some(text(BAD, down_told(&name, &outage))),
         Candidate::Fails(outage) => Some(text(OPEN, fails_told(&name, &outage))),
@@ -199,6 +201,10 @@ fn candidates(seen: &Seen) -> Vec<Span<'static>> {
                 clock(silence.until)
             ),
         )),
-    })
-    .collect()
+        Candidate::FailedUntil(exact) => Some(text(
+            OPEN,
+            format!("candidate{name} failed {}", exact.span(clock)),
+        )),
+    });
+    each.chain(errors).collect()
 }

@@ -35,7 +35,7 @@ pub(super) fn trust(seen: &Seen) -> Vec<Line<'static>> {
         let unanswered = AllUnanswered::of(report);
         for route in unanswered.routes.iter().take(MAX_SENTENCES) {
             let told = format!(
-                "the candidate failed, so not compared: {}",
+                "the candidate failed, which counts as differing: {}",
                 route.told(clock)
             );
             lines.push(Line::styled(told, BAD));

@@ -3,9 +3,12 @@
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::history::{CandidateOutage, ClientOutage, History, Mark, MarkKind, Unrecorded};
+use parity_schemas::lately::CandidateErrors;
 use parity_schemas::time::Timestamp;
 
 use super::hour::{Hour, length};
+use super::witnessed::SECONDS;
+use crate::view::down::{errors_of, lost};
 use crate::view::words::{grouped, plural, sentence, shown, version};
 
 /// Digits of a hash of rules that tell it apart for a person.
@@ -52,6 +55,8 @@ pub(super) fn changes(
     }
     let outages = history.outages.iter();
     all.extend(outages.map(|outage| (outage.from, out(outage, hour), None)));
+    let errors = history.candidate_errors.iter();
+    all.extend(errors.map(|errors| (errors.from, erring(errors, hour), None)));
     let clients = history.client_outages.iter();
     all.extend(clients.map(|outage| (outage.from, hurting(outage, hour), None)));
     let without = history.unrecorded.iter().flatten();
@@ -146,23 +151,55 @@ fn out(outage: &CandidateOutage, hour: &Hour) -> String {
     let again = outage
         .answered
         .map(|answered| format!(", and answered again at {}", hour.exactly(answered)));
-    let failed = if outage.unanswered == outage.sent {
-        plural(outage.unanswered, "request", "requests")
-    } else {
-        format!(
-            "{} of {}",
-            grouped(outage.unanswered),
-            plural(outage.sent, "request", "requests")
-        )
-    };
-    let not_sent = match outage.not_sent {
+    let of = match outage.sent.saturating_sub(outage.unanswered) {
         0 => String::new(),
-        some => format!(", and {} were not sent to it", grouped(some)),
+        _ => format!(" (of {} that were sent then)", grouped(outage.sent)),
     };
     format!(
-        "candidate{name} gave no answer {span}{}: {failed} failed{not_sent}",
-        again.unwrap_or_default()
+        "candidate{name} gave no answer {span}{}: {}{of}",
+        again.unwrap_or_default(),
+        lost(outage.unanswered, outage.not_sent)
     )
+}
+
+/// What is known of errors of a candidate, visible.
+fn erring(errors: &CandidateErrors, hour: &Hour) -> String {
+    let name = match errors.candidate_version.as_str() {
+        "" => String::new(),
+        name => format!(" {}", shown(name)),
+    };
+    let ends = (errors.from, errors.to);
+    let span = span(hour, ends, errors.ended.is_some(), SECONDS);
+    format!(
+        "candidate{name} answered with errors {span}: {} (legacy: {})",
+        errors_of(errors),
+        grouped(errors.legacy_errors)
+    )
+}
+
+/// Failures of the candidate that belong to no outage that is told, so that all add up; `None` if there are none.
+pub(super) fn beside(history: &History) -> Option<String> {
+    let buckets = history.buckets.iter();
+    let sums = buckets.fold((0_u64, 0_u64), |(failed, not_sent), bucket| {
+        (
+            failed.saturating_add(bucket.candidate_unanswered),
+            not_sent.saturating_add(bucket.breaker_open),
+        )
+    });
+    let told = history.outages.iter();
+    let (failed, not_sent) = told.fold(sums, |(failed, not_sent), outage| {
+        (
+            failed.saturating_sub(outage.unanswered),
+            not_sent.saturating_sub(outage.not_sent),
+        )
+    });
+    if history.outages.is_empty() || failed == 0 && not_sent == 0 {
+        return None;
+    }
+    Some(format!(
+        "besides, and in no outage that is listed here: {}",
+        lost(failed, not_sent)
+    ))
 }
 
 /// What is known of clients that got no whole answer, visible.

@@ -3,7 +3,7 @@
 use parity_schemas::history::{Compared, History, HistoryBucket, OnsetState, RouteHistory};
 use parity_schemas::time::Timestamp;
 
-use super::changed::{Change, Stretch, changes, hurt, stretches};
+use super::changed::{Change, Stretch, beside, changes, hurt, stretches};
 use super::hour::{Hour, length};
 use crate::view::words::{grouped, percent, plural, shown, version};
 
@@ -152,6 +152,11 @@ impl<'a> ChartView<'a> {
             "{what}, in steps of {}",
             length(self.history.bucket_seconds)
         )
+    }
+
+    /// Failures of the candidate that are in none of `outages`, in words.
+    pub(crate) fn beside(&self) -> Option<String> {
+        beside(self.history)
     }
 
     /// The same for somebody who does not see it.

@@ -204,6 +204,7 @@ mod tests {
             of_candidate: None,
             identities: Vec::new(),
             marks: Vec::new(),
+            candidate_errors: Vec::new(),
             client_outages: Vec::new(),
             unrecorded: None,
             outages: Vec::new(),

@@ -1,23 +1,31 @@
-//! Outages as exactly as the mirror that is asked has seen them itself: the record counts by minutes.
+//! Outages as exactly as mirrors have seen them: the record counts by minutes, and has what each mirror saw beside the counts.
 //!
 //! A mirror knows what it sent. Where its failures are those that the record has of an outage, they take its place, each stretch for
 //! itself; where the record has more, others failed beside it, or before it began, and the minutes stand. What is too short to be an
-//! outage in a minute is told by the mirror alone.
+//! outage in a minute is told by mirrors alone. What several mirrors saw at once, or one before its restart and behind it, is one outage.
+//!
+//! The record is about a second behind, and what the mirror that is asked has in memory takes the place of that.
+
+use std::collections::HashMap;
 
 use parity_schemas::clients::Clients;
 use parity_schemas::history::{CandidateOutage, ClientOutage, History};
-use parity_schemas::lately::ClientFailures;
+use parity_schemas::lately::{CandidateErrors, CandidateSeen, ClientFailures};
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::SILENT_AFTER_MICROS;
+use parity_sink::read::RunSeen;
 
 use super::outages::MAX_OUTAGES;
 use crate::view::Status;
 
 /// How exactly a mirror notices something, rounded up.
-const SECONDS: u64 = 1;
+pub(super) const SECONDS: u64 = 1;
 /// A failure may be counted in the minute beside that in which it was noticed.
 const NEAR_MICROS: i64 = 1_000_000;
 /// The record may have a part of this more than the mirror has in its stretches, such as a single failure beside them.
 const BESIDE: u64 = 10;
+/// A mirror that is started again goes on with the outage that its predecessor saw, if it finds it within this time.
+const RESTART_MICROS: i64 = 60_000_000;
 
 /// A stretch of failures, by whoever tells it.
 trait Stretch {
@@ -36,9 +44,8 @@ impl Stretch for CandidateOutage {
         self.unanswered
     }
 
-    fn take(&mut self, known: &Self) {
-        self.not_sent = known.not_sent;
-    }
+    // What was not sent is counted for each stretch, too.
+    fn take(&mut self, _known: &Self) {}
 }
 
 impl Stretch for ClientOutage {
@@ -55,37 +62,87 @@ impl Stretch for ClientOutage {
     }
 }
 
+/// Tells what the runs of a migration have seen of its candidates. Nothing of it is of one route alone.
+pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) {
+    if history.route.is_some() {
+        return;
+    }
+    // A process whose rules are changed goes on with what it has seen in another run.
+    let mut outages: HashMap<(&str, &str, Timestamp), CandidateOutage> = HashMap::new();
+    let mut errors: HashMap<(&str, &str, Timestamp), CandidateErrors> = HashMap::new();
+    for run in runs {
+        let is_live =
+            !run.ended && now.as_micros() - run.written.as_micros() <= SILENT_AFTER_MICROS;
+        for (from, outage) in stretches(&run.candidate, &run.candidate_version, run.written) {
+            let key = (run.instance.as_str(), run.candidate_version.as_str(), from);
+            let known = outages.entry(key).or_insert_with(|| outage.clone());
+            if (outage.ended, outage.to) > (known.ended, known.to) {
+                *known = outage;
+            }
+        }
+        for one in &run.candidate.errors {
+            let mut one = one.clone();
+            if !is_live {
+                one.ended = one.ended.or(Some(run.written));
+            }
+            let key = (
+                run.instance.as_str(),
+                run.candidate_version.as_str(),
+                one.from,
+            );
+            let known = errors.entry(key).or_insert_with(|| one.clone());
+            if one.compared >= known.compared {
+                *known = one;
+            }
+        }
+    }
+    tell(
+        history,
+        outages.into_values().collect(),
+        errors.into_values().collect(),
+    );
+}
+
+/// What a process has seen, each with when it began. The last that goes on did so until that was written.
+fn stretches<'a>(
+    seen: &'a CandidateSeen,
+    version: &'a str,
+    written: Timestamp,
+) -> impl Iterator<Item = (Timestamp, CandidateOutage)> + 'a {
+    let last = seen.failures.len().saturating_sub(1);
+    let each = seen.failures.iter().enumerate();
+    each.map(move |(place, one)| {
+        let goes_on = place == last && one.answered.is_none() && one.candidate_version == version;
+        let outage = CandidateOutage {
+            candidate_version: one.candidate_version.clone(),
+            from: one.from,
+            to: if goes_on { one.to.max(written) } else { one.to },
+            step_seconds: SECONDS,
+            ended: one.answered.is_some(),
+            answered: one.answered,
+            sent: one.failed,
+            unanswered: one.failed,
+            not_sent: one.not_sent,
+        };
+        (one.from, outage)
+    })
+}
+
 /// Tells the outages of a history as the mirror has seen them that counts in it.
 pub(crate) fn witness(history: &mut History, status: &Status) {
     let is_of_all = history.route.is_none() && history.migration == status.migration;
     let Some(window) = history.window.filter(|_| is_of_all) else {
         return;
     };
-    let is_in_range = |from: Timestamp, to: Timestamp| from < window.to && window.from <= to;
-    let seen = status.candidate_failures.iter();
-    let seen = seen.filter(|one| {
-        let asked = history.candidate_version.as_deref();
-        asked.is_none_or(|asked| asked == one.candidate_version)
-            && is_in_range(one.from, one.answered.unwrap_or(one.to))
-    });
-    let seen: Vec<CandidateOutage> = seen
-        .map(|one| CandidateOutage {
-            candidate_version: one.candidate_version.clone(),
-            from: one.from,
-            to: one.to,
-            step_seconds: SECONDS,
-            ended: one.answered.is_some(),
-            answered: one.answered,
-            sent: one.failed,
-            unanswered: one.failed,
-            not_sent: 0,
-        })
-        .collect();
-    let is_one = |one: &CandidateOutage, other: &CandidateOutage| {
-        one.candidate_version == other.candidate_version
+    let seen = CandidateSeen {
+        failures: status.candidate_failures.clone(),
+        errors: status.candidate_errors.clone(),
     };
-    let known = std::mem::take(&mut history.outages);
-    history.outages = sharpened(known, seen, is_one);
+    let asked = status.clients_now.as_ref().map(|now| now.to);
+    let written = asked.unwrap_or(window.from);
+    let outages = stretches(&seen, &status.candidate_version, written);
+    let outages: Vec<CandidateOutage> = outages.map(|(_, outage)| outage).collect();
+    tell(history, outages, seen.errors);
     let Some(now) = &status.clients_now else {
         return;
     };
@@ -97,7 +154,7 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
     let is_over =
         |one: &ClientFailures| now.failures != Some(*one) || now.failed() == 0 || answers(one);
     let seen = now.earlier_failures.iter().chain(&now.failures);
-    let seen = seen.filter(|one| is_in_range(one.from, one.to));
+    let seen = seen.filter(|one| one.from < window.to && window.from <= one.to);
     let seen: Vec<ClientOutage> = seen
         .map(|one| ClientOutage {
             from: one.from,
@@ -112,7 +169,106 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
     history.client_outages = sharpened(known, seen, |_, _| true);
 }
 
-/// The latest of what is known of the record and seen by the mirror, in order.
+/// Takes over what was seen of the candidate in the range of a history.
+fn tell(
+    history: &mut History,
+    mut outages: Vec<CandidateOutage>,
+    mut errors: Vec<CandidateErrors>,
+) {
+    let Some(window) = history.window else {
+        return;
+    };
+    let asked = history.candidate_version.clone();
+    let is_told = |version: &str, from: Timestamp, to: Timestamp| {
+        asked.as_deref().is_none_or(|asked| asked == version)
+            && from < window.to
+            && window.from <= to
+    };
+    outages.retain(|one| is_told(&one.candidate_version, one.from, one.span().1));
+    outages.sort_by_key(Stretch::span);
+    let outages = joined(outages, one_outage);
+    let is_of_it = |one: &CandidateOutage, other: &CandidateOutage| {
+        one.candidate_version == other.candidate_version
+    };
+    let known = std::mem::take(&mut history.outages);
+    history.outages = joined(sharpened(known, outages, is_of_it), one_outage);
+    let mut all = std::mem::take(&mut history.candidate_errors);
+    let is_one = |one: &CandidateErrors, other: &CandidateErrors| {
+        one.candidate_version == other.candidate_version
+            && one.from <= other.to
+            && other.from <= one.to
+    };
+    // What is in memory is later than what was written, unless others counted there, too.
+    errors.retain(|one| {
+        let mut known = all.iter();
+        !known.any(|known| is_one(known, one) && known.compared > one.compared)
+    });
+    all.retain(|known| !errors.iter().any(|one| is_one(known, one)));
+    all.extend(errors);
+    all.retain(|one| is_told(&one.candidate_version, one.from, one.to));
+    all.sort_by_key(|one| (one.from, one.to));
+    let mut all = joined(all, one_of_errors);
+    let surplus = all.len().saturating_sub(MAX_OUTAGES);
+    all.drain(..surplus);
+    history.candidate_errors = all;
+}
+
+/// Joins what is one, in order of time.
+fn joined<T>(all: Vec<T>, join: impl Fn(&mut T, &T) -> bool) -> Vec<T> {
+    let mut joined: Vec<T> = Vec::new();
+    for one in all {
+        // Versions alternate where several run side by side.
+        if !joined.iter_mut().rev().any(|before| join(before, &one)) {
+            joined.push(one);
+        }
+    }
+    joined
+}
+
+/// Takes in another outage that began no earlier, if both are one.
+fn one_outage(before: &mut CandidateOutage, one: &CandidateOutage) -> bool {
+    let is_exact = |one: &CandidateOutage| one.step_seconds <= SECONDS;
+    let (_, end) = before.span();
+    let passed = one.from.as_micros().saturating_sub(end.as_micros());
+    let goes_on = before.answered.is_none() && passed <= RESTART_MICROS;
+    let is_one = before.candidate_version == one.candidate_version
+        && is_exact(before)
+        && is_exact(one)
+        && (passed < 0 || goes_on);
+    if !is_one {
+        return false;
+    }
+    // Whoever knows it for longer knows how it went on.
+    if one.span().1 >= end {
+        before.answered = one.answered;
+        before.ended = one.ended;
+    }
+    before.to = before.to.max(one.to);
+    before.sent = before.sent.saturating_add(one.sent);
+    before.unanswered = before.unanswered.saturating_add(one.unanswered);
+    before.not_sent = before.not_sent.saturating_add(one.not_sent);
+    true
+}
+
+/// The same of errors, which several mirrors count at once.
+fn one_of_errors(before: &mut CandidateErrors, one: &CandidateErrors) -> bool {
+    let is_one = before.candidate_version == one.candidate_version
+        && before.ended.is_none_or(|ended| one.from < ended);
+    if !is_one {
+        return false;
+    }
+    before.to = before.to.max(one.to);
+    before.ended = match (before.ended, one.ended) {
+        (Some(ended), Some(other)) => Some(ended.max(other)),
+        _ => None,
+    };
+    before.compared = before.compared.saturating_add(one.compared);
+    before.errors = before.errors.saturating_add(one.errors);
+    before.legacy_errors = before.legacy_errors.saturating_add(one.legacy_errors);
+    true
+}
+
+/// The latest of what is known of the record and seen by mirrors, in order.
 fn sharpened<T: Stretch>(
     known: Vec<T>,
     mut seen: Vec<T>,
@@ -156,75 +312,4 @@ fn sharpened<T: Stretch>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: i64 = 1_000_000;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_micros(second * SECOND)
-    }
-
-    fn outage(from: i64, to: i64, failed: u64, step_seconds: u64) -> CandidateOutage {
-        CandidateOutage {
-            candidate_version: "2".to_owned(),
-            from: at(from),
-            to: at(to),
-            step_seconds,
-            unanswered: failed,
-            sent: failed,
-            ..CandidateOutage::default()
-        }
-    }
-
-    fn told(known: Vec<CandidateOutage>, seen: Vec<CandidateOutage>) -> Vec<(i64, i64, u64, u64)> {
-        let is_one = |one: &CandidateOutage, other: &CandidateOutage| {
-            one.candidate_version == other.candidate_version
-        };
-        let told = sharpened(known, seen, is_one).into_iter();
-        let second = |time: Timestamp| time.as_micros() / SECOND;
-        told.map(|one| {
-            (
-                second(one.from),
-                second(one.to),
-                one.unanswered,
-                one.not_sent,
-            )
-        })
-        .collect()
-    }
-
-    #[test]
-    fn what_the_mirror_saw_takes_the_place_of_the_minutes_each_incident_for_itself() {
-        let minutes = CandidateOutage {
-            not_sent: 40,
-            ..outage(60, 240, 75, 60)
-        };
-        let seen = || vec![outage(67, 90, 50, 1), outage(130, 213, 24, 1)];
-        assert_eq!(
-            told(vec![minutes.clone()], seen()),
-            [(67, 90, 50, 0), (130, 213, 24, 40)]
-        );
-        // One that no minute shows.
-        assert_eq!(told(vec![], seen()).len(), 2);
-        // Another mirror failed, too.
-        let more = CandidateOutage {
-            unanswered: 150,
-            ..minutes
-        };
-        assert_eq!(told(vec![more], seen()), [(60, 240, 150, 40)]);
-        // Before the process began, and of another version.
-        let before = outage(0, 30, 9, 60);
-        assert_eq!(told(vec![before.clone()], seen()).len(), 3);
-        let other = CandidateOutage {
-            candidate_version: "1".to_owned(),
-            ..outage(60, 240, 75, 60)
-        };
-        assert_eq!(told(vec![other], seen()).len(), 3);
-        // While the record is behind.
-        assert_eq!(
-            told(vec![outage(60, 120, 3, 60)], vec![outage(67, 71, 30, 1)]),
-            [(67, 71, 30, 0)]
-        );
-    }
-}
+mod tests;

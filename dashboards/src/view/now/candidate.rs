@@ -1,11 +1,12 @@
-//! What must be known of the candidate before anything else: that it is down, or was; and of which version, where several run.
+//! What must be known of the candidate before anything else: that it is down, or was, or answers with errors; and of which version, where
+//! several run.
 
 use parity_schemas::time::Timestamp;
 
-use super::super::down::{Beginning, Beside, Candidate, OfVersion, Outage};
+use super::super::down::{Beginning, Beside, Candidate, Erring, OfVersion, Outage};
 use super::super::words::{grouped, version};
 use super::super::{Standing, Status};
-use super::{Alert, Now, ago};
+use super::{Alert, Now};
 
 impl Now<'_> {
     /// How it stands, where that is not well.
@@ -18,7 +19,27 @@ impl Now<'_> {
         };
         let all = beside.candidates(Some(&self.lately.recent), Some(self.history));
         let alerts = all.iter().filter_map(|one| self.of_version(one, moment));
-        alerts.collect()
+        let erring = beside.erring(Some(self.history));
+        let errors = erring.iter().map(|one| self.of_errors(one, moment));
+        alerts.chain(errors).collect()
+    }
+
+    /// That it answers with errors where the legacy does not.
+    fn of_errors(&self, erring: &Erring<'_>, moment: impl Fn(Timestamp) -> String) -> Alert {
+        let how = if erring.goes_on() {
+            "answers with errors"
+        } else {
+            "answered with errors"
+        };
+        let passed = if erring.goes_on() {
+            String::new()
+        } else {
+            format!(", the last {}", self.ago_of(erring.errors.to))
+        };
+        Alert::bad(
+            named(erring.version, how),
+            format!("{}{passed}", erring.told(moment)),
+        )
     }
 
     fn of_version(
@@ -34,10 +55,7 @@ impl Now<'_> {
                 before.unwrap_or_default()
             )
         };
-        let named = |how: &str| match of.version {
-            Some(name) => format!("Candidate {} {how}", version(name)),
-            None => format!("Candidate {how}"),
-        };
+        let named = |how: &str| named(of.version, how);
         let own = self.status.filter(|own| {
             of.version
                 .is_none_or(|version| version == own.candidate_version)
@@ -62,8 +80,16 @@ impl Now<'_> {
                     grouped(sent)
                 ),
             )),
+            Candidate::FailedUntil(exact) => Some(Alert::bad(
+                named("failed"),
+                format!(
+                    "{}, {}: {}",
+                    exact.span(moment),
+                    self.ago_of(exact.end()),
+                    exact.counted()
+                ),
+            )),
             Candidate::Failed(silence) => {
-                let passed = self.lately.at.as_micros() - silence.until.as_micros();
                 let more = match own.map(Status::candidate) {
                     Some(Standing::Answers) => "; the mirror sends it requests as before",
                     _ => "",
@@ -71,10 +97,10 @@ impl Now<'_> {
                 Some(Alert::bad(
                     named("failed"),
                     format!(
-                        "between {} and {} ({}) {}{more}",
+                        "between {} and {}{} {}{more}",
                         moment(silence.since.from),
                         moment(silence.until),
-                        ago(passed.max(0)),
+                        self.at_least(silence.until),
                         failed(silence.failed, silence.before)
                     ),
                 ))
@@ -100,7 +126,11 @@ impl Now<'_> {
             since,
             failed: of,
             before,
+            exact,
         } = outage;
+        if let (Some(since), Some(exact)) = (since, exact) {
+            return format!("since {}: {}", since.told(moment), exact.counted());
+        }
         match (since, of) {
             (Some(since), Some(of)) => {
                 format!("since {} {}", since.told(moment), failed(of, before))
@@ -108,5 +138,13 @@ impl Now<'_> {
             (Some(since), None) => format!("since {} it answered nothing", since.told(moment)),
             (None, _) => "the mirror has just found it so".to_owned(),
         }
+    }
+}
+
+/// A candidate, with its version where several get requests.
+fn named(of: Option<&str>, how: &str) -> String {
+    match of {
+        Some(name) => format!("Candidate {} {how}", version(name)),
+        None => format!("Candidate {how}"),
     }
 }

@@ -12,7 +12,7 @@ use parity_schemas::time::Timestamp;
 
 use super::super::down::{LATELY_MICROS, length, live, none_lives};
 use super::super::words::{grouped, percent, plural};
-use super::{Alert, Now, Tone, ago};
+use super::{Alert, Now, Tone};
 
 /// What happened to clients in a span of time.
 struct Rate {
@@ -124,7 +124,12 @@ impl Now<'_> {
     pub(crate) fn told(&self, moment: impl Fn(Timestamp) -> String) -> String {
         let recorded = || {
             let (rate, from) = self.recorded();
-            format!("{} since {} by the record", rate.told(), moment(from))
+            // The record counts by minutes: of the last seconds it says nothing.
+            format!(
+                "{}, on average since {} by the record, which counts by minutes",
+                rate.told(),
+                moment(from)
+            )
         };
         let told = match self.own().map(|own| (own, Self::own_rate(own))) {
             // The last minute of the record is over, and what clients get since is not known.
@@ -207,10 +212,6 @@ impl Now<'_> {
 
     /// What must be told of them first.
     pub(super) fn clients(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
-        let ago_of = |time: Timestamp| {
-            let passed = self.lately.at.as_micros() - time.as_micros();
-            ago(passed.max(0))
-        };
         let (what, about) = match self.failing() {
             Failing::No => return None,
             Failing::Now(own) => {
@@ -258,7 +259,7 @@ impl Now<'_> {
                     format!(
                         "{} got no whole answer {span}, the last of them {}{}",
                         plural(seen.failed, "request", "requests"),
-                        ago_of(seen.to),
+                        self.ago_of(seen.to),
                         self.more_than(seen.failed)
                     ),
                 )
@@ -268,12 +269,12 @@ impl Now<'_> {
                 (
                     "Clients got errors".to_owned(),
                     format!(
-                        "{} got no whole answer {}, the last of them between {} and {} ({})",
+                        "{} got no whole answer {}, the last of them between {} and {}{}",
                         plural(failed_in(history), "request", "requests"),
                         self.span_of(history),
                         moment(last.from),
                         moment(to.min(self.lately.at)),
-                        ago_of(to)
+                        self.at_least(to)
                     ),
                 )
             }

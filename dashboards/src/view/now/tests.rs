@@ -8,6 +8,7 @@ use super::*;
 
 mod candidate;
 mod clients;
+mod exact;
 
 /// The begin of a minute.
 const NOW: i64 = 1_790_000_040;
@@ -116,12 +117,12 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
     ];
     let day: &[Counts] = &[(-45, 900, 0, 900, 0, 0), (-15, 900, 0, 900, 0, 0)];
     let minute_of_now = clock(minute(0));
-    let since = format!("since {minute_of_now} by the record");
+    let since = format!("on average since {minute_of_now} by the record, which counts by minutes");
     assert_eq!(
         told(calm, day, &LIVE(), &[]),
         (
             Tone::Good,
-            format!("1.0 requests/s, none without a whole answer {since}"),
+            format!("1.0 requests/s, none without a whole answer, {since}"),
             vec![]
         )
     );
@@ -135,7 +136,7 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
     // Not of the minutes before, in which the outage may have been seconds.
     assert_eq!(
         now,
-        format!("1.0 requests/s, 30 % without a whole answer {since}")
+        format!("1.0 requests/s, 30 % without a whole answer, {since}")
     );
     assert_eq!(
         alerts,
@@ -155,7 +156,7 @@ fn clients_are_told_of_now_and_of_what_they_had_before() {
         alert.starts_with("Clients got errors: 70 requests got no whole answer"),
         "{alert}"
     );
-    assert!(alert.ends_with("(30 minutes ago)"), "{alert}");
+    assert!(alert.ends_with("(at least 30 minutes ago)"), "{alert}");
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn how_many_clients_failed_is_counted_where_the_last_of_them_is() {
         assert_eq!(
             alerts[0],
             format!(
-                "Clients got errors: 9 requests got no whole answer in the last 30 minutes, the last of them between {from} and {to} (9 minutes ago)"
+                "Clients got errors: 9 requests got no whole answer in the last 30 minutes, the last of them between {from} and {to} (at least 9 minutes ago)"
             )
         );
     }
@@ -181,11 +182,12 @@ fn how_many_clients_failed_is_counted_where_the_last_of_them_is() {
 #[test]
 fn that_nobody_asks_and_that_nobody_records_are_two_things() {
     let (.., alerts) = told(&[(-13, 60, 0, 60, 0, 0)], &[], &LIVE(), &[]);
-    let [from, to] = [-13, -12].map(|at| clock(minute(at)));
+    // Neither younger nor older than is known: it was in that minute.
+    let from = clock(minute(-13));
     assert_eq!(
         alerts,
         [format!(
-            "No requests: the last one was received about 12 minutes ago (between {from} and {to})"
+            "No requests: the last one was received in the minute of {from} (at least 12 minutes ago)"
         )]
     );
     let (.., alerts) = told(

@@ -5,6 +5,7 @@
 //! tallies may be newer than the watermarks but never older.
 
 use clickhouse::Row;
+use parity_schemas::lately::CandidateSeen;
 use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -19,6 +20,7 @@ use crate::read::Selection;
 use crate::read::in_force::RunTimes;
 use crate::read::others::{self, OtherRun, Starts};
 use crate::read::runs::RunWatermarks;
+use crate::read::seen::RunSeen;
 
 /// The table of most questions here.
 const WATERMARKED: &[RecordType] = &[RecordType::Watermark];
@@ -90,6 +92,36 @@ impl ClickHouseReader {
                 instance: row.instance,
                 started: Timestamp::from_micros(row.started),
                 written: Timestamp::from_micros(row.written),
+            });
+        }
+        Ok(runs)
+    }
+
+    /// What the runs have seen of their candidates that wrote at this time or later.
+    pub(super) fn list_seen(
+        &self,
+        migration: &str,
+        since: Timestamp,
+    ) -> Result<Vec<RunSeen>, StoreError> {
+        let question = self
+            .server
+            .client()
+            .query(&format!("SELECT {ORIGIN}, {SEEN}"))
+            .bind(migration);
+        let mut runs = Vec::new();
+        for row in self.kept::<SeenRow>(WATERMARKED, question)?.iter().cloned() {
+            self.came_from(row.shard, row.server)?;
+            let written = Timestamp::from_micros(row.written);
+            if written < since {
+                continue;
+            }
+            let candidate: Option<CandidateSeen> = json("candidate", &row.candidate)?;
+            runs.push(RunSeen {
+                instance: row.instance,
+                candidate_version: row.candidate_version,
+                written,
+                ended: row.ended,
+                candidate: candidate.unwrap_or_default(),
             });
         }
         Ok(runs)
@@ -205,6 +237,8 @@ impl WatermarkRow {
             open,
             terms: word("watermarks", "terms", &self.terms)?,
             terms_since: Timestamp::from_micros(self.terms_since),
+            // Nobody asks a decision for it.
+            candidate: None,
         })
     }
 }
@@ -242,6 +276,17 @@ struct TimesRow {
 }
 
 #[derive(Clone, Row, Serialize, Deserialize)]
+struct SeenRow {
+    shard: u32,
+    server: String,
+    instance: String,
+    candidate_version: String,
+    written: i64,
+    ended: bool,
+    candidate: String,
+}
+
+#[derive(Clone, Row, Serialize, Deserialize)]
 struct ReceivedRow {
     tallies: u64,
 }
@@ -274,6 +319,11 @@ const TIMES: &str = "toString(w.legacy_version) AS legacy_version, toString(w.ca
      toString(w.rules_hash) AS rules_hash, toString(w.instance) AS instance, \
      toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written \
      FROM watermarks AS w FINAL WHERE w.migration = ? ORDER BY w.id";
+
+/// The time is not asked for by the server, so that the answer can be kept.
+const SEEN: &str = "toString(w.instance) AS instance, toString(w.candidate_version) AS candidate_version, \
+     toUnixTimestamp64Micro(w.written) AS written, w.ended AS ended, w.candidate AS candidate \
+     FROM watermarks AS w FINAL WHERE w.migration = ? AND w.candidate NOT IN ('', 'null') ORDER BY w.started, w.id";
 
 const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migration = ? AND legacy_version = ? \
      AND candidate_version = ? AND rules_hash = ? AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \

@@ -30,6 +30,7 @@ pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
         identities: Vec::new(),
         marks: Vec::new(),
         outages: Vec::new(),
+        candidate_errors: Vec::new(),
         client_outages: Vec::new(),
         unrecorded: None,
         news: Vec::new(),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use parity_schemas::lately::CandidateSeen;
 use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
 use rusqlite::params;
 
 use super::SqliteReader;
@@ -11,6 +13,7 @@ use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::counting::since;
 use crate::read::in_force::{RunTimes, last_in_force};
+use crate::read::seen::RunSeen;
 use crate::remembered::SLOT_MICROS;
 
 fn identity(migration: &str, row: &Fields<'_>) -> Result<Identity, StoreError> {
@@ -48,6 +51,25 @@ impl SqliteReader {
                 instance: row.text(3, "instance")?.to_owned(),
                 started: row.time(4, "started")?,
                 written: row.time(5, "written")?,
+            })
+        })
+    }
+
+    /// What the runs have seen of their candidates that wrote at this time or later.
+    pub(super) fn list_seen(
+        &self,
+        migration: &str,
+        since: Timestamp,
+    ) -> Result<Vec<RunSeen>, StoreError> {
+        let values = params![migration, since.as_micros()];
+        self.rows(SELECT_SEEN, values, "watermarks", |row| {
+            let candidate: Option<CandidateSeen> = row.json(4, "candidate")?;
+            Ok(RunSeen {
+                instance: row.text(0, "instance")?.to_owned(),
+                candidate_version: row.text(1, "candidate_version")?.to_owned(),
+                written: row.time(2, "written")?,
+                ended: row.integer(3, "ended")? != 0,
+                candidate: candidate.unwrap_or_default(),
             })
         })
     }
@@ -98,6 +120,9 @@ const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_has
 
 const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash, instance, started, written \
      FROM watermarks WHERE migration = ?1 ORDER BY id";
+
+const SELECT_SEEN: &str = "SELECT instance, candidate_version, written, ended, candidate FROM watermarks \
+     WHERE migration = ?1 AND written >= ?2 AND candidate <> 'null' ORDER BY started, id";
 
 /// Which slots each version has, those that something was ever counted in.
 const SELECT_SLOTS: &str = "SELECT DISTINCT candidate_version, slot FROM slot_marks WHERE migration = ?1 \

@@ -313,3 +313,60 @@ fn a_run_began_as_long_ago_as_it_has_lasted() {
         assert!((moved - set_by).abs() < 1_000_000, "{moved}");
     }
 }
+
+#[test]
+fn it_has_what_was_seen_of_the_candidate_to_the_second() {
+    let book = book(10, 10);
+    let recorder = book.recorder(book.generation());
+    let route = Route::new("GET /a");
+    let none = only(&book.snapshot(at(250))).candidate.clone();
+    assert_eq!(none, Some(parity_schemas::lately::CandidateSeen::default()));
+    let target = TargetKey::new(b"key").hash("GET", "/a");
+    let status = |candidate_status| Group {
+        candidate_status,
+        ..group("status")
+    };
+    for millis in [1_000, 1_250] {
+        for _ in 0..2 {
+            recorder.compared(&route, 200, target);
+            let groups = [status(500)];
+            let seen = Sighting::unconfirmed(new_id(), at(millis), &groups);
+            recorder.mismatch(&route, 1, 1, &seen);
+        }
+        drop(book.snapshot(at(millis)));
+    }
+    recorder.compared(&route, 500, target);
+    recorder.matched(&route, 1, 1);
+    for _ in 0..4 {
+        recorder.not_compared(&route, Reason::CandidateTimeout);
+    }
+    drop(book.snapshot(at(1_500)));
+    recorder.not_compared(&route, Reason::BreakerOpen);
+    let seen = only(&book.snapshot(at(1_750))).candidate.clone();
+    let seen = seen.expect("this program tells");
+    let [errors] = &seen.errors[..] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!((errors.from, errors.to), (at(1_000), at(1_250)));
+    assert_eq!(
+        (errors.compared, errors.errors, errors.legacy_errors),
+        (4, 4, 0)
+    );
+    let [failures] = &seen.failures[..] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!((failures.from, failures.to), (at(1_500), at(1_500)));
+    assert_eq!((failures.failed, failures.not_sent), (4, 1));
+    // It is of that version alone.
+    let other = Identity {
+        candidate_version: "other".to_owned(),
+        ..Identity::default()
+    };
+    book.begin_generation(other, Vec::new());
+    let both = book.snapshot(at(2_000)).watermarks;
+    let told = both.iter().map(|run| run.candidate.as_ref());
+    let told: Vec<_> = told
+        .map(|seen| seen.map(|seen| seen.errors.len()))
+        .collect();
+    assert_eq!(told, [Some(1), Some(0)]);
+}

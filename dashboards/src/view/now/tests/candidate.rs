@@ -177,7 +177,7 @@ fn what_a_candidate_did_before_is_not_told_as_what_it_does() {
     let before = history(1, &[(-16, 60, 0, 60, 60, 0), (-15, 60, 0, 60, 60, 0)]);
     let [from, to] = [-16, -14].map(|at| clock(minute(at)));
     let failed = format!(
-        "Candidate failed: between {from} and {to} (14 minutes ago) it failed on all requests that were sent to it (120)"
+        "Candidate failed: between {from} and {to} (at least 14 minutes ago) it failed on all requests that were sent to it (120)"
     );
     for runs in [&live, &ended] {
         let told = of_candidate(&before, &none, &now(runs, None));

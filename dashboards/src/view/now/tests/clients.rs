@@ -130,7 +130,7 @@ fn of_several_mirrors_one_does_not_speak_for_all() {
         now,
         format!(
             "1.0 requests/s, none without a whole answer of this mirror in the last 10 seconds; of all mirrors 1.0 requests/s, 16.7 % \
-             without a whole answer since {since} by the record"
+             without a whole answer, on average since {since} by the record, which counts by minutes"
         )
     );
     assert!(
