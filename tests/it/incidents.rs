@@ -32,6 +32,38 @@ fn stretch(mirror: &Mirror<'_>, holds: impl Fn(&Value) -> bool) -> Value {
     )
 }
 
+/// Each page says it of an outage that is under way, in a minute that has good requests, too.
+fn told_while_it_lasts(place: &Place, mirror: &Mirror<'_>, ui: &Mirror<'_>, incident: usize) {
+    let told = status(mirror)["candidate_failing_since"].clone();
+    let told = told.as_str().and_then(|told| told.get(11..19));
+    let told = told.unwrap_or_else(|| panic!("incident {incident}"));
+    let page = says(
+        mirror,
+        "/",
+        &["Candidate fails</strong>: since ", "; it is still asked"],
+    );
+    assert!(!page.contains("Candidate failed</strong>"), "{page}");
+    // Whoever has the record alone knows it, too, although the minute has good requests. Each outage has its own numbers.
+    let counted = match incident {
+        1 => ": 4 requests failed; it is still asked",
+        _ => ": 4 requests failed; 1 outage before it in the time that is shown; it is still asked",
+    };
+    for of in [mirror, ui] {
+        says(of, "/", &["Candidate fails</strong>: since ", counted]);
+    }
+    says(
+        mirror,
+        "/health",
+        &["failed on the last requests, since ", told],
+    );
+    let top = place.run(&["top", "--once", "--admin", &mirror.admin.to_string()]);
+    assert!(
+        top.stdout.contains("candidate fails since ") && top.stdout.contains("and is still asked"),
+        "{}",
+        top.stdout
+    );
+}
+
 #[test]
 fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second() {
     let legacy = Service::json("{}");
@@ -68,39 +100,7 @@ fn a_candidate_that_fails_is_told_at_once_and_each_of_its_outages_to_the_second(
             last["failed"] == FAILURES && last["answered"].is_null()
         });
         assert_eq!(open["candidate_version"], "2");
-        // The same on each page, in a minute that has good requests, too.
-        let since = open["from"].as_str().expect("a time");
-        let told = status(&mirror)["candidate_failing_since"].clone();
-        let told = told.as_str().and_then(|told| told.get(11..19));
-        let told = told.unwrap_or_else(|| panic!("incident {incident}: {since}"));
-        let page = says(
-            &mirror,
-            "/",
-            &["Candidate fails</strong>: since ", "; it is still asked"],
-        );
-        assert!(!page.contains("Candidate failed</strong>"), "{page}");
-        // Whoever has the record alone knows it, too, although the minute has good requests. Each outage has its own numbers.
-        let counted = match incident {
-            1 => ": 4 requests failed; it is still asked",
-            _ => {
-                ": 4 requests failed; 1 outage before it in the time that is shown; it is still asked"
-            }
-        };
-        for of in [&mirror, &ui] {
-            says(of, "/", &["Candidate fails</strong>: since ", counted]);
-        }
-        says(
-            &mirror,
-            "/health",
-            &["failed on the last requests, since ", told],
-        );
-        let top = place.run(&["top", "--once", "--admin", &mirror.admin.to_string()]);
-        assert!(
-            top.stdout.contains("candidate fails since ")
-                && top.stdout.contains("and is still asked"),
-            "{}",
-            top.stdout
-        );
+        told_while_it_lasts(&place, &mirror, &ui, incident);
         is_on.store(true, Ordering::SeqCst);
         answered();
         stretch(&mirror, |last| last["answered"].is_string());

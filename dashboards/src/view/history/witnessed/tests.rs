@@ -190,7 +190,7 @@ fn errors_end_with_their_process_and_those_of_several_are_added_up() {
     let mut found = history();
     recorded(
         &mut found,
-        &[of("a", (false, 300), &[open.clone()])],
+        &[of("a", (false, 300), std::slice::from_ref(&open))],
         at(300),
     );
     assert_eq!(told(&found), [(100, None, 40)]);
@@ -211,7 +211,7 @@ fn errors_end_with_their_process_and_those_of_several_are_added_up() {
     assert_eq!(told(&found), [(100, None, 44)]);
     let mut both = history();
     let runs = [
-        of("a", (false, 300), &[open.clone()]),
+        of("a", (false, 300), std::slice::from_ref(&open)),
         of("b", (false, 300), &[errors(110, 299, None, 30)]),
     ];
     recorded(&mut both, &runs, at(300));
