@@ -62,10 +62,7 @@ fn check(name: &str, outcome: &str, candidate: &Service) {
 fn an_answer_with_another_status_is_a_mismatch_whatever_its_body_is() {
     let large = format!("[{}]", " ".repeat(100_000));
     let bodies: [(&str, Answer); 6] = [
-        (
-            "a stream",
-            Answer::new(500, "data: 1\n\n").header("content-type", "text/event-stream"),
-        ),
+        ("a stream", Answer::events(500, "data: 1\n\n")),
         (
             "too large",
             Answer::new(500, large).header("content-type", "application/json"),
@@ -131,11 +128,7 @@ fn a_body_that_only_the_candidate_made_uncomparable_counts_against_it() {
             Answer::json(format!("{BODY}{}", " ".repeat(100_000))),
         ),
         ("too deep", "candidate_too_deep", Answer::json(deep)),
-        (
-            "a stream",
-            "mismatch",
-            Answer::new(200, "data: 1\n\n").header("content-type", "text/event-stream"),
-        ),
+        ("a stream", "mismatch", Answer::events(200, "data: 1\n\n")),
     ] {
         let candidate = Service::start(move |request| {
             if is_odd(&request.target) {
@@ -171,7 +164,7 @@ fn what_the_legacy_made_uncomparable_has_a_cap_of_its_own() {
     let service = || {
         Service::start(|request| {
             if request.target.ends_with('7') {
-                Answer::new(200, "data: 1\n\n").header("content-type", "text/event-stream")
+                Answer::events(200, "data: 1\n\n")
             } else {
                 Answer::json(BODY)
             }

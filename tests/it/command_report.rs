@@ -309,9 +309,7 @@ fn a_wrong_value_that_now_and_then_looks_rounded_is_not_to_be_accepted() {
 fn a_mismatch_whose_body_was_not_compared_says_so_in_the_record_and_on_its_page() {
     let place = Place::new();
     let legacy = Service::json("{\"a\":1}");
-    let candidate = Service::start(|_| {
-        Answer::new(500, "data: 1\n\n").header("content-type", "text/event-stream")
-    });
+    let candidate = Service::start(|_| Answer::events(500, "data: 1\n\n"));
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     mirror.get("/a");
     let report = mirror.settled(1);

@@ -44,6 +44,11 @@ impl Asks {
         self.0.borrow_mut()[side].capture = Some(capture);
     }
 
+    /// Whether there is an answer to an ask.
+    pub(super) fn has(&self, side: Side) -> bool {
+        self.0.borrow()[side].capture.is_some()
+    }
+
     /// Takes the answer to an ask.
     pub(super) fn take(&self, side: Side) -> Option<Capture> {
         self.0.borrow_mut()[side].capture.take()

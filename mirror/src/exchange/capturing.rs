@@ -56,6 +56,11 @@ impl Capturing {
         }
     }
 
+    /// Whether the whole answer of the other service is there.
+    pub(crate) fn other_has_ended(&self) -> bool {
+        self.ask.pending().has_answer(self.ask.side().other())
+    }
+
     /// Captures a chunk. Returns why the body is not captured, if it is not; an error if there will be no capture at
     /// all.
     pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {

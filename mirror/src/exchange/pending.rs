@@ -278,6 +278,11 @@ impl Pending {
         }
     }
 
+    /// Whether the whole answer of this side is there.
+    pub(super) fn has_answer(&self, side: Side) -> bool {
+        self.asks.has(side)
+    }
+
     fn let_go(&self, capture: &mut Capture) {
         if capture.body.omission().is_none() {
             let bytes = capture.body.len();

@@ -36,7 +36,7 @@ const DOWN_AFTER: u32 = 5;
 /// loads is left by then.
 const GIVEN_UP_AFTER: Duration = Duration::from_millis(500);
 
-/// The quantile of the legacy's times up to which it is usual to wait.
+/// The share of the legacy's answers whose times are usual to wait for.
 const SLOWEST: f64 = 0.99;
 
 /// What a policy says of the rollout.
@@ -207,9 +207,11 @@ impl RolloutState {
         self.served[side].failed();
     }
 
-    /// A client left after it had `waited` for this service, that had `begun` to answer or had not. Returns whether that counts as an error of
-    /// the service: a client of a fast one leaves for reasons of its own, and of one that hangs because of that. So it must have waited
-    /// for longer than the legacy takes to answer, but for one in [`SLOWEST`] of its answers.
+    /// A client left after it had `waited` for this service, that had `begun` to answer or had not. A client of a fast service leaves for
+    /// reasons of its own, and of one that hangs because of that; so it counts as an error of the service where it waited for longer than the
+    /// legacy takes for [`SLOWEST`] of its answers. Of a candidate that takes as long as the legacy these are no more than the others.
+    ///
+    /// Returns whether it waited for longer than any answer of the legacy took: then it was not for a slow route.
     pub(crate) fn given_up(&self, side: Side, waited: Duration, begun: bool) -> bool {
         if waited < GIVEN_UP_AFTER {
             return false;
@@ -218,12 +220,12 @@ impl RolloutState {
         if side == Side::Candidate && !begun {
             self.candidate_began(false);
         }
-        let usual = self.served[Side::Legacy].counts().times.quantile(SLOWEST);
-        let is_late = usual.is_none_or(|usual| waited >= Duration::from_micros(usual));
-        if is_late {
+        let times = self.served[Side::Legacy].counts().times;
+        let within = |share| times.quantile(share).map(Duration::from_micros);
+        if within(SLOWEST).is_none_or(|usual| waited >= usual) {
             self.failed(side);
         }
-        is_late
+        within(1.0).is_some_and(|slowest| waited > slowest)
     }
 
     /// The head of an answer of the candidate for a client has arrived, or did not.

@@ -93,7 +93,7 @@ impl Serving {
     }
 
     /// During a rollout: a client left after it had waited so long for a service, that had begun to answer or not. Returns whether that was
-    /// for longer than it is usual to wait.
+    /// for longer than any answer of the legacy took.
     pub(crate) fn given_up(&self, side: Side, waited: Duration, begun: bool) -> bool {
         let rollout = self.rollout.as_ref();
         rollout.is_some_and(|rollout| rollout.given_up(side, waited, begun))

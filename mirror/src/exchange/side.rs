@@ -19,6 +19,14 @@ pub(crate) enum Side {
 }
 
 impl Side {
+    /// The service that is compared with this one.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Legacy => Self::Candidate,
+            Self::Candidate => Self::Legacy,
+        }
+    }
+
     /// Both, in the order in which they are shown.
     pub(crate) const ALL: [Self; 2] = [Self::Legacy, Self::Candidate];
 

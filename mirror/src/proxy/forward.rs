@@ -178,6 +178,7 @@ async fn answer_to(
         tape,
         busy,
         counts,
+        stands_in: false,
     };
     if let Some(rolling) = rolling {
         // Apart, so that its state takes no space in the task of a client where there is no rollout.
@@ -217,8 +218,7 @@ async fn by_legacy(
     let body = (open.upload.as_ref(), open.tape.as_ref());
     let worker = client.worker();
     let upload = open.upload.as_ref();
-    let waiting = open
-        .counts
+    let waiting = (open.counts && !open.stands_in)
         .then(|| Waiting::since(started, asker, &open.subject, upload));
     let sent = serving::send(worker, asker, &open.subject, body, candidate, started).await;
     if let Some(waiting) = waiting {
@@ -277,6 +277,8 @@ struct OpenRequest {
     busy: Busy,
     /// Whether it counts in a rollout.
     counts: bool,
+    /// Whether its client has waited for the candidate before: how long it waits for the legacy in its place says nothing of that one.
+    stands_in: bool,
 }
 
 /// Our own answer if no service gave one.
@@ -292,6 +294,7 @@ async fn without_answer(
         busy,
         tape: _,
         counts: _,
+        stands_in: _,
     } = open;
     let version = subject.with_head(|head| head.version);
     if let Subject::Shadowed(ask) = subject {

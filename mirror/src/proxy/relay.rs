@@ -118,8 +118,9 @@ pub(crate) enum Counted {
     No,
     /// It counts, and so does how long it took.
     Timed,
-    /// It counts, but a stream lasts as long as it is.
-    Stream,
+    /// It counts, but a stream lasts as long as it is, and an answer that begins before the request has ended as long as the client
+    /// sends.
+    Untimed,
 }
 
 /// The rest of an answer after its head.
@@ -303,8 +304,8 @@ impl Relay {
     }
 }
 
-/// The client left before the answer was over. In a rollout that says something of a service that keeps it waiting for the rest, unless that
-/// is a stream, which lasts as long as somebody listens.
+/// The client left before the answer was over. In a rollout that says something of a service that keeps it waiting for the rest. An answer
+/// that does not say how long it is may go on for as long as somebody listens, unless the other service's has ended.
 impl Drop for Relay {
     fn drop(&mut self) {
         let terms = self.asker.terms();
@@ -313,6 +314,14 @@ impl Drop for Relay {
             || self.client_since.is_some()
             || terms.drop_reason() != Reason::ClientAborted
         {
+            return;
+        }
+        let other_has_ended = || {
+            self.capturing
+                .as_ref()
+                .is_some_and(Capturing::other_has_ended)
+        };
+        if self.incoming.size_hint().exact().is_none() && !other_has_ended() {
             return;
         }
         let side = self.asker.serving().side();

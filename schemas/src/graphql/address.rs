@@ -72,20 +72,20 @@ impl<'t> Asked<'t> {
 }
 
 /// Whether some servers take a name for one of [`NAMES`] and others do not: in other case, with blanks, dots or other signs in it, with a
-/// bracket around or behind it (`query[]`, `[query]`), or with what some cut, fold to a plain letter, or decode once more.
+/// bracket around or behind it (`query[]`, `[query]`), as a part of it (`model.query`), or with what some cut, fold to a plain letter, decode once
+/// more, or take for the end of a pair.
 fn is_read_by_some(name: &str) -> bool {
     if NAMES.contains(&name) {
         return false;
     }
-    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'%';
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && !b"%&;=".contains(&byte);
     if !name.bytes().all(is_plain) {
         return true;
     }
     let is_sign = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-');
-    let first = name.split(is_sign).find(|part| !part.is_empty());
-    [Some(name), first]
-        .into_iter()
-        .flatten()
+    let parts = name.split(is_sign).filter(|part| !part.is_empty());
+    std::iter::once(name)
+        .chain(parts)
         .any(|name| NAMES.iter().any(|known| letters(known).eq(letters(name))))
 }
 

@@ -136,12 +136,8 @@ fn a_shadow_that_is_cut_by_its_deadline_does_not_say_that_the_legacy_is_down() {
 #[test]
 fn streams_say_nothing_of_times_on_either_side() {
     let place = under_way(100.0, "min_requests = 100000");
-    let service = || {
-        Service::start(|_| {
-            crate::support::service::Answer::new(200, "data: 1\n\n")
-                .header("content-type", "text/event-stream")
-        })
-    };
+    let service =
+        || Service::start(|_| crate::support::service::Answer::events(200, "data: 1\n\n"));
     let (legacy, candidate) = (service(), service());
     let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     for number in 0..5 {
@@ -159,12 +155,8 @@ fn streams_say_nothing_of_times_on_either_side() {
 #[test]
 fn who_is_judged_by_errors_alone_is_told_as_that() {
     let place = under_way(100.0, "min_requests = 5");
-    let service = || {
-        Service::start(|_| {
-            crate::support::service::Answer::new(200, "data: 1\n\n")
-                .header("content-type", "text/event-stream")
-        })
-    };
+    let service =
+        || Service::start(|_| crate::support::service::Answer::events(200, "data: 1\n\n"));
     let (legacy, candidate) = (service(), service());
     let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     let now = becomes(&mirror, "it is judged", |now| {

@@ -73,12 +73,13 @@ impl Request {
     }
 }
 
-/// An answer with a Content-Length.
+/// An answer with a Content-Length, unless it is a stream.
 #[derive(Clone)]
 pub(crate) struct Answer {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    is_chunked: bool,
 }
 
 impl Answer {
@@ -91,7 +92,15 @@ impl Answer {
             status,
             headers: Vec::new(),
             body: body.into(),
+            is_chunked: false,
         }
+    }
+
+    /// An event stream, which does not say how long it is.
+    pub(crate) fn events(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        let mut answer = Self::new(status, body).header("content-type", "text/event-stream");
+        answer.is_chunked = true;
+        answer
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
@@ -106,6 +115,13 @@ impl Answer {
         }
         if self.status == 204 || self.status == 304 {
             bytes.extend_from_slice(b"\r\n");
+        } else if self.is_chunked {
+            bytes.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
+            if !head {
+                bytes.extend_from_slice(format!("{:x}\r\n", self.body.len()).as_bytes());
+                bytes.extend_from_slice(&self.body);
+                bytes.extend_from_slice(b"\r\n0\r\n\r\n");
+            }
         } else {
             bytes.extend_from_slice(
                 format!("Content-Length: {}\r\n\r\n", self.body.len()).as_bytes(),

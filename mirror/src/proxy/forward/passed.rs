@@ -35,6 +35,7 @@ pub(super) fn answer(
         tape,
         busy,
         counts,
+        ..
     } = open;
     client_ticket.answered(sent.response.status());
     let Sent {
@@ -45,6 +46,7 @@ pub(super) fn answer(
     } = sent;
     let version = subject.with_head(|head| head.version);
     let early = upload.filter(|upload| upload.state() == UploadState::Running);
+    let is_early = early.is_some();
     // It is not known yet whether the service will read the rest of the request.
     let ends_here = early
         .as_ref()
@@ -111,10 +113,10 @@ pub(super) fn answer(
         is_head,
         keeps_length,
         busy,
-        counted: match (counts, is_stream) {
+        counted: match (counts, is_stream || is_early) {
             (false, _) => Counted::No,
             (true, false) => Counted::Timed,
-            (true, true) => Counted::Stream,
+            (true, true) => Counted::Untimed,
         },
     };
     let answer = relay(asker, response, passed);

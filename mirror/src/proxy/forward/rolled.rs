@@ -73,6 +73,7 @@ pub(super) async fn serve(
         }
     };
     rolling.repaired();
+    open.stands_in = true;
     by_legacy(client, generation.asker(), open, &mut None, Instant::now()).await
 }
 
