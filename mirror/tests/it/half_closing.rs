@@ -199,26 +199,6 @@ fn one_that_leaves_a_quiet_stream_lets_the_legacy_go() {
 }
 
 #[test]
-fn one_that_gets_its_answer_bit_by_bit_is_not_left() {
-    // For longer than one that gets nothing is waited for.
-    let bits = 8;
-    let legacy = Service::new(move |_, conn| {
-        conn.say("HTTP/1.1 200 OK\r\n\r\n");
-        for _ in 0..bits {
-            std::thread::park_timeout(std::time::Duration::from_secs(1));
-            conn.say("x");
-        }
-        Next::Close
-    });
-    let mirror = Rig::new(&legacy, &Service::refusing()).start();
-    let mut client = mirror.client();
-    client.send("GET / HTTP/1.0\r\nhost: test\r\n\r\n");
-    client.close_writing();
-    let answer = String::from_utf8(client.rest()).expect("text");
-    assert!(answer.ends_with(&"x".repeat(bits)), "{answer}");
-}
-
-#[test]
 fn others_are_served_at_once_where_all_slots_are_held_by_those_that_left() {
     const SLOTS: usize = 20;
     let legacy = hanging();
