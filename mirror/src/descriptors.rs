@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-/// For how long after a shortage no idle connection to the candidate is kept. Each worker has its own idle connections
-/// and checks once a second.
+/// For how long after a shortage no idle connection to the candidate is kept, and requests that their clients have most
+/// likely left are given up early. Each worker has its own connections and checks once a second.
 const SCARCE: Duration = Duration::from_secs(2);
 
 /// Connections of clients by default: what 20,000 descriptors allow with one connection to each service behind each,
@@ -50,6 +50,8 @@ pub(crate) struct Descriptors {
     origin: Instant,
     /// Until when no idle connection is kept, in milliseconds since `origin`.
     scarce_until: AtomicU64,
+    /// The same of a shortage that clients had. What shadows lack must cost no client anything.
+    lacked_until: AtomicU64,
 }
 
 impl Descriptors {
@@ -59,6 +61,7 @@ impl Descriptors {
             open: AtomicUsize::new(0),
             origin: Instant::now(),
             scarce_until: AtomicU64::new(0),
+            lacked_until: AtomicU64::new(0),
         })
     }
 
@@ -76,14 +79,32 @@ impl Descriptors {
 
     /// Records that a connection could not get a descriptor.
     pub(crate) fn miss(&self) {
-        let until = self.origin.elapsed() + SCARCE;
-        self.scarce_until
-            .store(until.as_millis() as u64, Ordering::Relaxed);
+        self.remember(&self.scarce_until);
+    }
+
+    /// Records that the connection of a client, or the one to the legacy behind it, could not get a descriptor.
+    pub(crate) fn client_missed(&self) {
+        self.miss();
+        self.remember(&self.lacked_until);
     }
 
     /// Whether there was a shortage lately, so that idle connections must be closed.
     pub(crate) fn are_scarce(&self) -> bool {
-        let until = self.scarce_until.load(Ordering::Relaxed);
+        self.is_before(&self.scarce_until)
+    }
+
+    /// Whether clients had a shortage lately.
+    pub(crate) fn clients_lack(&self) -> bool {
+        self.is_before(&self.lacked_until)
+    }
+
+    fn remember(&self, until: &AtomicU64) {
+        let end = self.origin.elapsed() + SCARCE;
+        until.store(end.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    fn is_before(&self, until: &AtomicU64) -> bool {
+        let until = until.load(Ordering::Relaxed);
         // The clock is read only if there was ever a shortage.
         until != 0 && (self.origin.elapsed().as_millis() as u64) < until
     }
@@ -161,5 +182,8 @@ mod tests {
         assert!(!descriptors.are_scarce());
         descriptors.miss();
         assert!(descriptors.are_scarce());
+        assert!(!descriptors.clients_lack(), "only a shadow lacked one");
+        descriptors.client_missed();
+        assert!(descriptors.are_scarce() && descriptors.clients_lack());
     }
 }

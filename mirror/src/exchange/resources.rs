@@ -94,8 +94,13 @@ impl<B: RequestBody> WorkerResources<B> {
         self.all_connections.sweep(now);
     }
 
-    /// Descriptors have run out: closes idle connections for shadows.
-    pub(crate) fn yield_descriptors(&self) {
-        self.all_connections.yield_descriptors();
+    /// A client lacks a descriptor: closes idle connections for shadows.
+    pub(crate) fn yield_to_clients(&self) {
+        self.all_connections.yield_to_clients();
+    }
+
+    /// Whether clients have lacked descriptors lately.
+    pub(crate) fn clients_lack(&self) -> bool {
+        self.all_connections.clients_lack()
     }
 }

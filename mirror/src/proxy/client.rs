@@ -5,6 +5,7 @@
 //! for every request, and cannot tell an idle connection from one that sends a head very slowly.
 
 mod control_frames;
+mod half_closed;
 mod head_finder;
 mod io;
 mod linger;
@@ -26,6 +27,7 @@ use crate::proxy::streams::StreamTask;
 use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 
+use half_closed::HalfClosed;
 pub(crate) use io::ClientIo;
 pub(crate) use registry::Clients;
 
@@ -68,6 +70,7 @@ pub(crate) struct Client {
     /// HTTP/2 answers, each of which may stall separately.
     answers: RefCell<Vec<Weak<AnswerProgress>>>,
     waits: WaitingSince,
+    half_closed: HalfClosed,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -140,6 +143,7 @@ impl Client {
             uploads: RefCell::default(),
             answers: RefCell::default(),
             waits: WaitingSince::default(),
+            half_closed: HalfClosed::default(),
             _permit: permit,
         }
     }
@@ -235,8 +239,9 @@ impl Client {
         }
     }
 
-    /// Ends the connection if it has been waiting for its client for too long.
-    fn sweep(&self, now: Instant, limits: &Limits) {
+    /// Ends the connection if it has been waiting for its client for too long, or its client most likely has gone. `scarce`
+    /// is whether others wait for a slot or a descriptor.
+    fn sweep(&self, now: Instant, limits: &Limits, scarce: bool) {
         let for_long = |since: &Cell<Option<Instant>>, patience| {
             let begun = since.get().unwrap_or(now);
             since.set(Some(begun));
@@ -246,6 +251,9 @@ impl Client {
         if self.busy.get() > 0 && self.socket_state.is_blind() {
             self.socket_state.ask_for_look();
             self.wake();
+        }
+        if self.waits_half_closed(now, scarce).is_some() {
+            self.tell(Order::Close);
         }
         if self.busy.get() > 0 || self.is_uploading() {
             return;
@@ -274,6 +282,15 @@ impl Client {
         let waits = self.order.get() == Order::Serve && self.busy.get() == 0;
         let long = now.saturating_duration_since(since) >= GIVES_WAY;
         (waits && long && !self.is_uploading()).then_some(since)
+    }
+
+    /// Since when a request has been waiting for the legacy although its client has closed its side, if that is too long.
+    fn waits_half_closed(&self, now: Instant, scarce: bool) -> Option<Instant> {
+        let serves = self.busy.get() > 0 && self.order.get() != Order::Close;
+        if !serves || self.socket_state.is_tunnel() {
+            return None;
+        }
+        self.half_closed.has_waited(&self.socket_state, now, scarce)
     }
 
     /// Ends the connection, to free its slot for another client.

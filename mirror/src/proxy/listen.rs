@@ -133,7 +133,7 @@ async fn listen(
 fn sweep(worker: &Worker, clients: &Clients) {
     let now = Instant::now();
     worker.sweep(now);
-    clients.sweep(now, worker.generation().limits());
+    clients.sweep(now, worker.generation().limits(), worker.clients_lack());
     if worker.process().lacks_place() {
         clients.make_place();
     }
@@ -169,7 +169,8 @@ async fn accept(
                 }
                 failing = true;
                 if descriptors::are_used_up(&error) {
-                    worker.yield_descriptors();
+                    worker.yield_to_clients();
+                    clients.make_place();
                 }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }

@@ -166,7 +166,7 @@ async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
         forward::serve(Rc::clone(&of_requests), request)
     });
     // No `Date` of our own, and no timer of hyper's. `max_headers` stays at its default of 100 (see
-    // `upstream::link::http1`). A client that closes its sending side still gets its answer (see `client::io`).
+    // `upstream::link::http1`). A client that closes its sending side still gets an answer that comes soon (see `client::half_closed`).
     let connection = http1::Builder::new()
         .half_close(true)
         .auto_date_header(false)

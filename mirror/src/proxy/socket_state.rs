@@ -33,6 +33,8 @@ pub(crate) struct SocketState {
     awaited: AtomicBool,
     blind: AtomicBool,
     look: AtomicBool,
+    half_closed: AtomicBool,
+    writes_half_closed: AtomicU64,
     unread: AtomicBool,
     lingering: AtomicBool,
     tunnel: AtomicBool,
@@ -100,6 +102,10 @@ impl SocketState {
         } else if self.is_blocked() {
             set(&self.blocked, false);
             self.writes.store(self.writes() + 1, Ordering::Relaxed);
+        }
+        if get(&self.half_closed) && polled.is_ready() {
+            let writes = self.writes_half_closed.load(Ordering::Relaxed);
+            self.writes_half_closed.store(writes + 1, Ordering::Relaxed);
         }
     }
 
@@ -170,6 +176,18 @@ impl SocketState {
     /// Whether a check was asked for since the last call.
     pub(crate) fn takes_look(&self) -> bool {
         self.look.swap(false, Ordering::Relaxed)
+    }
+
+    /// The client has closed its sending side while it waits for an answer.
+    pub(crate) fn set_half_closed(&self) {
+        set(&self.half_closed, true);
+    }
+
+    /// How often something was written to a client that had closed its sending side. `None` if it has not, or if it does
+    /// not read what is written: one that has gone would answer with a reset.
+    pub(crate) fn writes_half_closed(&self) -> Option<u64> {
+        let waits = get(&self.half_closed) && !self.is_blocked();
+        waits.then(|| self.writes_half_closed.load(Ordering::Relaxed))
     }
 
     /// The connection ends with this answer, and the client may still be sending a body, which is not read.

@@ -116,9 +116,14 @@ impl Worker {
         has_bytes && !self.resources.exchange().turns.are_crowded()
     }
 
-    /// Descriptors have run out: closes idle connections to the candidate, now in this worker and soon in the others.
-    pub(crate) fn yield_descriptors(&self) {
-        self.resources.yield_descriptors();
+    /// A client lacks a descriptor: closes idle connections to the candidate, now in this worker and soon in the others.
+    pub(crate) fn yield_to_clients(&self) {
+        self.resources.yield_to_clients();
+    }
+
+    /// Whether clients have lacked a slot or a descriptor lately.
+    pub(crate) fn clients_lack(&self) -> bool {
+        self.process.lacks_place() || self.resources.clients_lack()
     }
 
     /// The drain begins: each answer from here on is the last one on its connection.

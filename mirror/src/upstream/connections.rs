@@ -93,8 +93,19 @@ impl<B: RequestBody> WorkerConnections<B> {
         }
     }
 
-    /// Descriptors have run out: closes idle connections for shadows, now in this worker and soon in the others.
-    pub(crate) fn yield_descriptors(&self) {
+    /// Whether clients have lacked descriptors lately.
+    pub(crate) fn clients_lack(&self) -> bool {
+        self.descriptors.clients_lack()
+    }
+
+    /// A client lacks a descriptor: closes idle connections for shadows, now in this worker and soon in the others.
+    pub(crate) fn yield_to_clients(&self) {
+        self.descriptors.client_missed();
+        self.close_idle();
+    }
+
+    /// The same for a shadow.
+    pub(super) fn yield_descriptors(&self) {
         self.descriptors.miss();
         self.close_idle();
     }

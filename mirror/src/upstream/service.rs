@@ -246,11 +246,12 @@ impl<B: RequestBody> Service<B> {
             let connected = self.connector.connect(offer, &self.lookups, payer.clone());
             match connected.await {
                 Err(error) if descriptors::are_used_up(error.io()) => {
-                    self.all_connections.yield_descriptors();
                     if self.serves_shadows() {
+                        self.all_connections.yield_descriptors();
                         tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
                         return Err(SendError::Spared);
                     }
+                    self.all_connections.yield_to_clients();
                     if begun.elapsed() >= SCARCE_PATIENCE {
                         return Err(SendError::Connect(error));
                     }

@@ -1,10 +1,12 @@
-//! Clients that close their sending side after the request and wait for the answer.
+//! Clients that close their sending side after the request: those that wait for the answer get it if it comes soon, and
+//! those that have gone hold nothing.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 use rustls::{ClientConnection, StreamOwned};
 
@@ -118,4 +120,98 @@ fn one_that_breaks_off_behind_another_request_does_too() {
     client.reset();
     assert_eq!(mirror.ledger.reason(), Reason::ClientAborted);
     legacy.wait_open(0);
+}
+
+/// Hangs, except on `/`.
+fn hanging() -> Service {
+    Service::new(|request, conn| {
+        if request.target() == "/" {
+            conn.say(ok("whole"));
+            return Next::Keep;
+        }
+        Next::Hang
+    })
+}
+
+#[test]
+fn one_that_closes_everything_lets_both_services_go_though_no_reset_comes() {
+    let (legacy, candidate) = (hanging(), hanging());
+    let mirror = Rig::new(&legacy, &candidate)
+        .limits(|limits| limits.candidate_deadline = std::time::Duration::from_secs(60))
+        .start();
+    for behind in ["", "GET /hang HTTP/1.1\r\nhost: test\r\n\r\n"] {
+        let mut client = mirror.client();
+        client.send("GET /hang HTTP/1.1\r\nhost: test\r\n\r\n");
+        client.send(behind);
+        drop(client);
+    }
+    legacy.requests(2);
+    candidate.requests(2);
+    assert_eq!(
+        mirror.ledger.reasons(2),
+        [Reason::ClientAborted, Reason::ClientAborted]
+    );
+    assert_eq!(
+        mirror.ledger.clients(2),
+        [ClientOutcome::ClientAborted, ClientOutcome::ClientAborted]
+    );
+    legacy.wait_open(0);
+    candidate.wait_open(0);
+    mirror.wait_free();
+}
+
+#[test]
+fn by_tls_one_that_closes_everything_lets_the_legacy_go() {
+    let authority = Authority::new();
+    let files = authority.files.clone();
+    let legacy = hanging();
+    let mirror = Rig::new(&legacy, &Service::refusing())
+        .policy(|policy| policy.tls = Some(files))
+        .start();
+    let name = "localhost".try_into().expect("a name");
+    let session = ClientConnection::new(authority.client(&["http/1.1"]), name);
+    let stream = TcpStream::connect(mirror.address).expect("the mirror listens");
+    let mut stream = StreamOwned::new(session.expect("a session"), stream);
+    stream
+        .write_all(b"GET /hang HTTP/1.1\r\nhost: test\r\n\r\n")
+        .expect("sent");
+    legacy.requests(1);
+    stream.conn.send_close_notify();
+    stream.flush().expect("sent");
+    drop(stream);
+    assert_eq!(mirror.ledger.client(), ClientOutcome::ClientAborted);
+    legacy.wait_open(0);
+}
+
+#[test]
+fn one_that_leaves_a_quiet_stream_lets_the_legacy_go() {
+    let legacy = Service::new(|_, conn| {
+        conn.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n");
+        Next::Hang
+    });
+    let mirror = Rig::new(&legacy, &Service::refusing()).start();
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    client.read_until(b"data: 1");
+    drop(client);
+    assert_eq!(mirror.ledger.client(), ClientOutcome::ClientAborted);
+    legacy.wait_open(0);
+}
+
+#[test]
+fn others_are_served_at_once_where_all_slots_are_held_by_those_that_left() {
+    const SLOTS: usize = 20;
+    let legacy = hanging();
+    let mirror = Rig::new(&legacy, &Service::refusing())
+        .connections(SLOTS)
+        .start();
+    for round in 1..=5 {
+        for _ in 0..SLOTS {
+            let mut client = mirror.client();
+            client.send("GET /hang HTTP/1.1\r\nhost: test\r\n\r\n");
+        }
+        legacy.requests(round * (SLOTS + 1) - 1);
+        assert_eq!(mirror.client().get("/").text(), "whole");
+    }
+    legacy.wait_open(1);
 }

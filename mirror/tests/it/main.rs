@@ -7,6 +7,7 @@ mod clients;
 mod conservation;
 mod control;
 mod drain;
+mod early_answers;
 mod eligibility;
 mod expectations;
 mod floods;

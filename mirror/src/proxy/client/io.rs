@@ -1,19 +1,19 @@
 //! A client's socket, with or without TLS, including the bytes that were read to detect the HTTP version.
 //!
 //! **Half-closed clients.** A client may close its sending side after its request and still read the answer. On TCP
-//! this looks like a fully closed connection until something is sent. So an end of stream ends nothing while a request
-//! is in progress. A client that disconnects is detected by a reset (at once, or within a second if unread data is
-//! before it), by a failed write, or by keep-alive: a system forgets a closed connection after a minute, and answers
-//! the next probe with a reset.
+//! this looks like a fully closed connection until something is sent. So an end of stream ends nothing at once while a
+//! request is in progress; [`half_closed`](super::half_closed) bounds the time. A client that disconnects with a reset is
+//! detected at once, or within a second if unread data is before it.
 
+use std::future::Future as _;
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BytesMut};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
@@ -207,14 +207,18 @@ impl ClientIo {
             Stream::Tls(stream) => stream.get_ref().0,
         };
         let mut byte = [0];
-        match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
+        let mut peeked = ReadBuf::new(&mut byte);
+        match stream.poll_peek(cx, &mut peeked) {
             Poll::Pending => {
                 self.socket_state.set_blind(false);
                 Ok(())
             }
             Poll::Ready(Err(error)) => Err(error),
-            Poll::Ready(Ok(_)) => {
+            Poll::Ready(Ok(length)) => {
                 self.socket_state.set_blind(true);
+                if length == 0 || has_ended(stream, cx) {
+                    self.socket_state.set_half_closed();
+                }
                 SockRef::from(stream).take_error()?.map_or(Ok(()), Err)
             }
         }
@@ -228,6 +232,12 @@ impl Stream {
             Self::Tls(stream) => stream.get_mut().0,
         }
     }
+}
+
+/// Whether the client has closed its side behind data that is not read yet (by TLS there is always some, its farewell).
+fn has_ended(stream: &TcpStream, cx: &mut Context<'_>) -> bool {
+    let ready = pin!(stream.ready(Interest::READABLE));
+    matches!(ready.poll(cx), Poll::Ready(Ok(ready)) if ready.is_read_closed())
 }
 
 /// Whether the first non-empty line is complete.

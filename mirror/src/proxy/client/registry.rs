@@ -30,18 +30,24 @@ impl Clients {
         }
     }
 
-    /// Closes connections that are over a time-out.
-    pub(crate) fn sweep(&self, now: Instant, limits: &Limits) {
+    /// Closes connections that are over a time-out, which for some is shorter if slots or descriptors are `scarce`.
+    pub(crate) fn sweep(&self, now: Instant, limits: &Limits, scarce: bool) {
         for client in self.all.borrow().values() {
-            client.sweep(now, limits);
+            client.sweep(now, limits, scarce);
         }
     }
 
-    /// Frees a slot for another client: ends the connection that has waited for its client longest, if that is long
-    /// enough.
+    /// Frees a slot or descriptors for another client: ends the connection whose client has closed its side longest, or
+    /// else the one that has waited for its client longest, if that is long enough.
     pub(crate) fn make_place(&self) {
         let now = Instant::now();
         let clients = self.all.borrow();
+        let leaving = clients
+            .values()
+            .filter_map(|client| Some((client.waits_half_closed(now, true)?, client)));
+        if let Some((_, longest)) = leaving.min_by_key(|(since, _)| *since) {
+            return longest.give_way();
+        }
         let waiting = clients
             .values()
             .filter_map(|client| Some((client.gives_way(now)?, client)));

@@ -87,7 +87,8 @@ pub(super) fn answer(
     };
     let driven = match (early, link) {
         // A client that was never told to send its body has an answer now and need not send it.
-        (Some(upload), Link::Own(link)) if !upload.is_held() => {
+        (Some(upload), Link::Own(mut link)) if !upload.is_held() => {
+            link.came_early();
             if !ends_here && version != Version::HTTP_2 {
                 upload.promise();
             }

@@ -8,6 +8,11 @@
 //! request. Dropping the link closes its connection, which is the only way to end an HTTP/1.1 exchange early (and keeps
 //! an early answer from leaking the connection, hyper#4176).
 //!
+//! **Answers to bodies that were not read.** A service may answer a request by its head alone, leave the body unread, and
+//! still not say `Connection: close`. To us the body looks sent, because the two systems hold megabytes between the
+//! programs. Such a service most likely never reads the next request either, and later closes. So a connection is not
+//! used again if its answer makes that likely: see [`Doubt`].
+//!
 //! Idle connections are not polled. One that the service has closed returns the unsent request on its next use, and the
 //! request is sent on a new connection.
 
@@ -32,7 +37,22 @@ use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::upstream::account::Account;
 use crate::upstream::body::{AnswerBody, RequestBody};
 use crate::upstream::connect::UpstreamIo;
-use crate::upstream::link::spelled::{self, Overlay, Spelled};
+use crate::upstream::link::spelled::{self, Outgoing, Spelled};
+
+/// How many bytes of a request a service has surely read when it refuses the request after its end. Services read this
+/// much at once, and most bodies of requests that are refused are smaller: a connection for each of them would cost more
+/// ports than a system has.
+const SURELY_READ: usize = 16 * 1024;
+
+/// Whether the service may have left the body of its last request unread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// If the request was larger than [`SURELY_READ`]: the answer is no success, or came before the end of the body.
+    IfLarge,
+    /// The answer is no success and came before the end of the body.
+    Any,
+}
 
 type Driver<B> = Connection<TokioIo<Spelled>, B>;
 
@@ -43,7 +63,8 @@ pub(crate) struct Connected<B: RequestBody> {
     driver: Option<Driver<B>>,
     /// Limits what the service may send; `None` for no limit.
     account: Option<Rc<Account>>,
-    overlay: Overlay,
+    outgoing: Rc<Outgoing>,
+    doubt: Doubt,
     /// Counts the connection for as long as this exists.
     _place: Option<Descriptor>,
 }
@@ -69,15 +90,16 @@ impl<B: RequestBody> Connected<B> {
         account: Option<Rc<Account>>,
         place: Option<Descriptor>,
     ) -> hyper::Result<Box<Self>> {
-        let overlay = Overlay::default();
+        let outgoing = Rc::<Outgoing>::default();
         let (sender, driver) = builder()
-            .handshake(TokioIo::new(Spelled::new(io, &overlay)))
+            .handshake(TokioIo::new(Spelled::new(io, &outgoing)))
             .await?;
         Ok(Box::new(Self {
             sender,
             driver: Some(driver),
             account,
-            overlay,
+            outgoing,
+            doubt: Doubt::None,
             _place: place,
         }))
     }
@@ -94,7 +116,8 @@ impl<B: RequestBody> Connected<B> {
         if let Some(account) = &self.account {
             account.begin(request.body().size_hint().lower());
         }
-        spelled::spell(&self.overlay, &mut request);
+        let has_body = !request.body().is_end_stream();
+        spelled::spell(&self.outgoing, &mut request);
         let mut answer = pin!(self.sender.try_send_request(request));
         let driver = &mut self.driver;
         let mut written = false;
@@ -112,7 +135,20 @@ impl<B: RequestBody> Connected<B> {
         if let Some(account) = &self.account {
             account.answered(answer.body().size_hint().exact().is_some());
         }
+        self.doubt = if has_body && !answer.status().is_success() {
+            Doubt::IfLarge
+        } else {
+            Doubt::None
+        };
         Ok(answer)
+    }
+
+    /// Records that the answer came before the end of the request's body.
+    pub(crate) fn came_early(&mut self) {
+        self.doubt = match self.doubt {
+            Doubt::None => Doubt::IfLarge,
+            Doubt::IfLarge | Doubt::Any => Doubt::Any,
+        };
     }
 
     /// The next frame of the answer's body.
@@ -132,9 +168,15 @@ impl<B: RequestBody> Connected<B> {
         arrived
     }
 
-    /// Whether the next request can use it: both messages are complete and neither side wants to close it.
+    /// Whether the next request can use it: both messages are complete, neither side wants to close it, and the service
+    /// is likely to have read the request.
     fn is_reusable(&self) -> bool {
-        self.driver.is_some() && self.sender.is_ready()
+        let is_read = match self.doubt {
+            Doubt::None => true,
+            Doubt::IfLarge => self.outgoing.written() <= SURELY_READ,
+            Doubt::Any => false,
+        };
+        is_read && self.driver.is_some() && self.sender.is_ready()
     }
 
     /// Waits until the link can be reused (`true`) or has ended (`false`).
