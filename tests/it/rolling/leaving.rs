@@ -78,11 +78,11 @@ fn clients_that_wait_for_nothing_and_leave_take_all_clients_back() {
     let why = falls_back(&mirror)["fell_back"]["reason"].to_string();
     assert!(why.contains("did not answer"), "{why}");
     assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "legacy");
-    // They were not compared because of the candidate, and not because of their own haste.
+    // They were not compared because of the candidate, and not because of their own haste; nor was the last one's shadow.
     let report = mirror.answered_in("sqlite:parity.db", 7);
     assert_eq!(
         report.not_compared()["candidate_timeout"],
-        5,
+        6,
         "{}",
         report.0
     );
