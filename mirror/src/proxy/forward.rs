@@ -217,13 +217,9 @@ async fn by_legacy(
     let body = (open.upload.as_ref(), open.tape.as_ref());
     let worker = client.worker();
     let upload = open.upload.as_ref();
-    let waiting = open
-        .counts
-        .then(|| Waiting::since(started, asker, &open.subject, upload));
+    let waiting = Waiting::since(started, asker, (&open.subject, upload), open.counts);
     let sent = serving::send(worker, asker, &open.subject, body, candidate, started).await;
-    if let Some(waiting) = waiting {
-        waiting.ended();
-    }
+    waiting.ended();
     match sent {
         Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
         Err(failed) => {

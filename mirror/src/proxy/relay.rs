@@ -111,15 +111,29 @@ pub(crate) struct Answered {
     pub(crate) counted: Counted,
 }
 
-/// What an answer is in a rollout.
+/// What an answer is in a rollout, and to a client that leaves before its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// Nothing: it could not have been the candidate's.
+    /// Nothing: it could not have been the candidate's, and lasts as long as somebody listens.
     No,
-    /// It counts, and so does how long it took.
+    /// It could not have been the candidate's; who leaves waits for the rest of it.
+    Waited,
+    /// The same, and it counts, and so does how long it took.
     Timed,
     /// It counts, but a stream lasts as long as it is.
     Stream,
+}
+
+impl Counted {
+    /// Whether it counts in a rollout.
+    fn is_in_rollout(self) -> bool {
+        matches!(self, Self::Timed | Self::Stream)
+    }
+
+    /// Whether a client waits for its end.
+    fn is_waited_for(self) -> bool {
+        matches!(self, Self::Timed | Self::Waited)
+    }
 }
 
 /// The rest of an answer after its head.
@@ -237,7 +251,7 @@ impl Relay {
                     capturing.fail(side.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
-                    if self.counted != Counted::No {
+                    if self.counted.is_in_rollout() {
                         self.asker.serving().failed(side);
                     }
                     client.end(match side {
@@ -287,7 +301,7 @@ impl Relay {
             .saturating_sub(self.client_took);
         let meters = self.asker.terms().meters();
         meters.answered(Purpose::Traffic, side, elapsed);
-        if self.counted != Counted::No {
+        if self.counted.is_in_rollout() {
             let most = self.asker.terms().limits().body as u64;
             let is_timed = self.counted == Counted::Timed && self.length <= most;
             self.asker
@@ -303,13 +317,13 @@ impl Relay {
     }
 }
 
-/// The client left before the answer was over. In a rollout that says something of a service that keeps it waiting for the rest, unless that
-/// is a stream, which lasts as long as somebody listens.
+/// The client left before the answer was over. That says something of a service that keeps it waiting for the rest, unless that is a stream,
+/// which lasts as long as somebody listens.
 impl Drop for Relay {
     fn drop(&mut self) {
         let terms = self.asker.terms();
         if self.client_ticket.is_none()
-            || self.counted != Counted::Timed
+            || !self.counted.is_waited_for()
             || self.client_since.is_some()
             || terms.drop_reason() != Reason::ClientAborted
         {
@@ -317,7 +331,9 @@ impl Drop for Relay {
         }
         let side = self.asker.serving().side();
         let waited = self.ready_at.elapsed();
-        if self.asker.serving().given_up(side, waited, true)
+        terms.left(side, waited, true);
+        if self.counted == Counted::Timed
+            && self.asker.serving().given_up(side, waited, true)
             && side == Side::Candidate
             && let Some(capturing) = self.capturing.take()
         {

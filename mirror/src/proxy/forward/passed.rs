@@ -112,7 +112,8 @@ pub(super) fn answer(
         keeps_length,
         busy,
         counted: match (counts, is_stream) {
-            (false, _) => Counted::No,
+            (false, true) => Counted::No,
+            (false, false) => Counted::Waited,
             (true, false) => Counted::Timed,
             (true, true) => Counted::Stream,
         },
