@@ -150,7 +150,7 @@ fn a_legacy_on_which_all_give_up_is_told_everywhere_although_the_candidate_hangs
     assert!(status["last_failed_client"].is_null(), "{status}");
     let page = wait_for("the page", || {
         let page = mirror.ask("/").text();
-        page.contains("of 9 left before they had a whole answer")
+        page.contains(" left before they had a whole answer")
             .then_some(page)
     });
     for told in [
@@ -200,19 +200,19 @@ fn who_leaves_a_candidate_in_the_middle_of_its_answers_is_told_with_its_name() {
         page.contains("8 of 8 left before they had a whole answer")
             .then_some(page)
     });
-    let told = "they left on 8 of 8 requests in the last 10 seconds, when they had waited for the candidate for half a second or more";
-    assert!(page.contains(told), "{page}");
-    assert!(page.contains("<title>clients leave"), "{page}");
+    for told in [
+        "they left on 8 of 8 requests in the last ",
+        ", when they had waited for the candidate for half a second or more, 8 since ",
+        "<title>clients leave",
+    ] {
+        assert!(page.contains(told), "{told} in {page}");
+    }
     let status = gave_up(&mirror, "gave_up_on_candidate");
     assert_eq!(status["legacy_reachable"], true, "{status}");
     assert_eq!(status["clients_now"]["gave_up_on_legacy"]["now"], 0);
     many_leave(&mirror, "/items/1");
     let top = place.run(&["top", "--once", "--admin", &mirror.admin.to_string()]);
-    for told in [
-        "CLIENTS LEAVE: ",
-        "waited for the candidate",
-        "candidate keeps clients waiting",
-    ] {
+    for told in ["CLIENTS LEAVE: ", "waited for the candidate"] {
         assert!(top.stdout.contains(told), "{}", top.stdout);
     }
 }
