@@ -31,6 +31,7 @@ use parity_comparator::redact::Redactor;
 use parity_mirror::{Observer, Receipt, RecheckReceiver, Recorder};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
+use parity_schemas::lately::WaitedFor;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 use parity_sink::tally::TargetKey;
@@ -322,6 +323,10 @@ impl Observer for Observing {
 
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome) {
         self.recorder.client(route, outcome);
+    }
+
+    fn gave_up(&self, waited_for: WaitedFor) {
+        self.recorder.gave_up(waited_for);
     }
 
     fn recorder(&self) -> Option<Rc<dyn Recorder>> {

@@ -28,12 +28,60 @@ pub struct ClientsNow {
     /// The stretches before it, the earliest first: the latest of them.
     #[serde(default)]
     pub earlier_failures: Vec<ClientFailures>,
+    /// Clients that left while they waited for the legacy.
+    #[serde(default)]
+    pub gave_up_on_legacy: GaveUp,
+    /// Clients that left while they waited for the candidate, which served them in a rollout.
+    #[serde(default)]
+    pub gave_up_on_candidate: GaveUp,
 }
+
+/// Clients that left before they had their whole answer, when a service had kept them waiting for half a second or more: for its begin, or
+/// for more of it. They are among those that went away (`client_aborted`), and not among the failures, because people close pages, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GaveUp {
+    /// How many in the last seconds.
+    pub now: u64,
+    /// The last stretch of time in which some did; `None` if that never happened since the process began.
+    pub last: Option<ClientFailures>,
+}
+
+/// The service that a client waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitedFor {
+    /// The legacy.
+    Legacy,
+    /// The candidate, in a rollout.
+    Candidate,
+}
+
+impl WaitedFor {
+    /// Both, in the order in which they are shown and counted.
+    pub const ALL: [Self; 2] = [Self::Legacy, Self::Candidate];
+
+    /// `legacy` or `candidate`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Candidate => "candidate",
+        }
+    }
+
+    /// Position in [`Self::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// So many clients that gave up in the last seconds are more than somebody who reloads a page.
+const MANY_GAVE_UP: u64 = 5;
+/// And one in so many of the requests that ended, as for errors of the candidate: on a large site somebody always leaves.
+const ONE_IN: u64 = 20;
 
 /// Stretches of failures that a process keeps in memory, of clients and of the candidate: a night of many, and some kilobytes.
 pub const MAX_STRETCHES: usize = 50;
 
-/// A stretch of time in which clients that were there got no whole answer, with less than ten seconds from one to the next.
+/// A stretch of time in which clients got no whole answer, because of a failure or because they gave up, with less than ten seconds from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientFailures {
     /// When the first of them was noticed, to within a quarter of a second.
@@ -104,6 +152,31 @@ impl ClientsNow {
     /// Those of them whose client was there and got no whole answer.
     pub fn failed(&self) -> u64 {
         self.sum(ClientOutcome::is_failure)
+    }
+
+    /// Those of them whose client left before it had a whole answer, for whatever reason.
+    pub fn left(&self) -> u64 {
+        self.sum(|outcome| outcome == ClientOutcome::ClientAborted)
+    }
+
+    /// Those that gave up on each service.
+    pub fn gave_up(&self) -> [(WaitedFor, &GaveUp); 2] {
+        WaitedFor::ALL.map(|service| {
+            let gave_up = match service {
+                WaitedFor::Legacy => &self.gave_up_on_legacy,
+                WaitedFor::Candidate => &self.gave_up_on_candidate,
+            };
+            (service, gave_up)
+        })
+    }
+
+    /// The services on which clients give up now, and not just here and there: on each five or more, and one in twenty of all.
+    pub fn given_up(&self) -> impl Iterator<Item = (WaitedFor, &GaveUp)> {
+        let ended = self.ended();
+        let each = self.gave_up().into_iter();
+        each.filter(move |(_, gone)| {
+            gone.now >= MANY_GAVE_UP && gone.now.saturating_mul(ONE_IN) >= ended
+        })
     }
 
     /// Those of these outcomes.

@@ -38,6 +38,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::id::new_id;
+use parity_schemas::lately::WaitedFor;
 use parity_schemas::record::Record;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
 use parity_schemas::terms::Terms;
@@ -393,6 +394,11 @@ impl TallyBook {
             state.last_comparison,
             state.last_failed_client,
         )
+    }
+
+    /// Clients that gave up since the process began, in the order of [`WaitedFor::ALL`], as of the last gathering.
+    fn gave_up(&self) -> [u64; WaitedFor::ALL.len()] {
+        lock(&self.state).gave_up
     }
 
     /// The number of a route; `None` when it counts under [`OTHER`]. Configured routes always get a number, however

@@ -21,6 +21,7 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use hyper::body::Frame;
 use parity_schemas::documents::ErrorCode;
+use parity_schemas::lately::WaitedFor;
 use parity_sink::{StoreError, StoreUrl};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
@@ -126,6 +127,9 @@ fn of_process(site: &Site) -> u64 {
                 // "Now" passes although nothing happens.
                 now.is_some_and(|now| now.failed() > 0),
                 now.is_some_and(|now| now.ended() > 0),
+                now.is_some_and(|now| now.left() > 0),
+                status.is_given_up(WaitedFor::Legacy),
+                status.is_given_up(WaitedFor::Candidate),
             ]
             .hash(&mut hasher);
             [

@@ -78,6 +78,8 @@ pub struct Live {
     pub rate: f64,
     /// Those of them that got no whole answer of the legacy, 0..=1.
     pub failed: f64,
+    /// Those of them whose client left before it had one, 0..=1.
+    pub left: f64,
     /// Those of them that got one that is an error of the legacy's own, 0..=1.
     pub errors: f64,
 }
@@ -127,6 +129,7 @@ pub struct Meter {
 struct Counted {
     ended: u64,
     failed: u64,
+    left: u64,
     errors: u64,
 }
 
@@ -141,6 +144,7 @@ impl Meter {
         let now = Counted {
             ended: sum(|_| true),
             failed: sum(ClientOutcome::is_failure),
+            left: sum(|outcome| outcome == ClientOutcome::ClientAborted),
             errors: sum(ClientOutcome::is_error),
         };
         let before = self.before.replace(now)?;
@@ -150,6 +154,7 @@ impl Meter {
         Some(Live {
             rate: ended as f64 / passed.as_secs_f64().max(f64::EPSILON),
             failed: share(now.failed, before.failed),
+            left: share(now.left, before.left),
             errors: share(now.errors, before.errors),
         })
     }
@@ -233,6 +238,9 @@ impl Seen {
         let failed = self.live.map_or(0.0, |live| live.failed);
         if failed > 0.0 {
             alarms.push(format!("CLIENTS FAIL: {}", percent(failed)));
+        }
+        for one in status.map(Status::given_up).unwrap_or_default() {
+            alarms.push(format!("CLIENTS LEAVE the {}", one.service));
         }
         let down = self.candidates().into_iter();
         alarms.extend(down.filter_map(|(name, candidate)| match candidate {

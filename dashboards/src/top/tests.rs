@@ -129,6 +129,7 @@ fn seen() -> Seen {
     seen.live = Some(Live {
         rate: 41.5,
         failed: 0.0,
+        left: 0.0,
         errors: 0.1,
     });
     seen.overhead = Some(Overhead {

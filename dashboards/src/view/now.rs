@@ -147,10 +147,11 @@ impl Now<'_> {
             let since = since.map(|since| format!(" since {}", moment(since)));
             alerts.push(Alert::bad(
                 "The legacy does not answer",
-                format!("clients get errors{}", since.unwrap_or_default()),
+                format!("{}{}", self.get_of_legacy(), since.unwrap_or_default()),
             ));
         }
         alerts.extend(self.clients(moment));
+        alerts.extend(self.leaving(moment));
         alerts.extend(self.candidate(moment));
         alerts.extend(self.killed(moment));
         alerts.extend(self.namesakes(moment));

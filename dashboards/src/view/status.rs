@@ -1,13 +1,15 @@
 //! The status of a mirror, and of a sink.
 
 use parity_schemas::clients::Clients;
-use parity_schemas::lately::{CandidateErrors, CandidateFailures, ClientsNow};
+use parity_schemas::lately::{
+    CandidateErrors, CandidateFailures, ClientFailures, ClientsNow, WaitedFor,
+};
 use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::plural;
+use super::words::{grouped, plural};
 
 /// The status of a mirror.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,13 +40,15 @@ pub struct Status {
     pub ready: bool,
     /// Whether requests are shadowed.
     pub shadowing: bool,
-    /// Whether the last request to the legacy was answered; `true` before the first, see `legacy_asked`.
+    /// Whether the last request to the legacy was answered; `true` before the first, see `legacy_asked`. Several clients in a row that gave up
+    /// before anything of their answer had come mean that it does not answer.
     pub legacy_reachable: bool,
     /// Whether a request of a client was sent to the legacy since the process began, or since the configuration names this
     /// one; during a rollout also a shadow of one. Until then nobody knows whether it answers.
     #[serde(default = "asked")]
     pub legacy_asked: bool,
-    /// When it was noticed that the legacy does not answer; `None` if it answered the last request.
+    /// When it was noticed that the legacy does not answer, or when the first of the clients in a row left that gave up on it; `None` if it
+    /// answered the last request.
     #[serde(default)]
     pub legacy_failing_since: Option<Timestamp>,
     /// Whether the candidate is used; `false` while the breaker is open, `true` before the first request, see `candidate_asked`.
@@ -132,6 +136,39 @@ impl Status {
         Standing::of(self.legacy_asked, self.legacy_reachable, since)
     }
 
+    /// What the clients of a legacy that does not answer get: whatever came last to some of them.
+    pub(crate) fn get_of_legacy(&self) -> &'static str {
+        let now = self.clients_now.as_ref();
+        let failed = now.and_then(|now| Some(now.failures?.to));
+        let left = now.and_then(|now| Some(now.gave_up_on_legacy.last?.to));
+        if left > failed {
+            "clients leave without an answer"
+        } else {
+            "clients get errors"
+        }
+    }
+
+    /// The services on which clients give up now: more than a few.
+    pub(crate) fn given_up(&self) -> Vec<Leaving> {
+        let Some(now) = &self.clients_now else {
+            return Vec::new();
+        };
+        let each = now.given_up().map(|(service, gone)| Leaving {
+            service: service.as_str(),
+            left: gone.now,
+            // Both are gathered one after the other.
+            ended: now.ended().max(gone.now),
+            stretch: gone.last,
+        });
+        each.collect()
+    }
+
+    /// Whether clients give up on this service now.
+    pub(crate) fn is_given_up(&self, service: WaitedFor) -> bool {
+        let now = self.clients_now.as_ref();
+        now.is_some_and(|now| now.given_up().any(|(one, _)| one == service))
+    }
+
     /// How the candidate stands.
     pub(crate) fn candidate(&self) -> Standing {
         let since = self.candidate_failing_since;
@@ -142,6 +179,39 @@ impl Status {
             Standing::Answers if !is_asked => Standing::NotAskedNow,
             standing => standing,
         }
+    }
+}
+
+/// Clients that give up on a service now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    /// `legacy` or `candidate`.
+    pub(crate) service: &'static str,
+    /// How many in the last seconds.
+    pub(crate) left: u64,
+    /// Of so many whose request ended in them.
+    pub(crate) ended: u64,
+    /// In how long a time, and how many in it.
+    pub(crate) stretch: Option<ClientFailures>,
+}
+
+impl Leaving {
+    /// How many, for which service they waited, and since when; `moment` writes a time, and `span` are the seconds.
+    pub(crate) fn told(&self, span: &str, moment: impl Fn(&Timestamp) -> String) -> String {
+        let since = self.stretch.map(|stretch| {
+            format!(
+                ", {} since {}",
+                grouped(stretch.failed),
+                moment(&stretch.from)
+            )
+        });
+        format!(
+            "{} of {} {span}, when they had waited for the {} for half a second or more{}",
+            grouped(self.left),
+            plural(self.ended, "request", "requests"),
+            self.service,
+            since.unwrap_or_default()
+        )
     }
 }
 

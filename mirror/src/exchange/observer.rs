@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::{ByteBudget, ByteHold, Capture, Exchange, Request};
+use parity_schemas::lately::WaitedFor;
 use parity_schemas::recording::LeftOut;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
@@ -47,6 +48,10 @@ pub trait Observer {
 
     /// The client's outcome. Called when its answer is complete or will not come.
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome);
+
+    /// The client left, and had waited for half a second or more for this service to begin its answer, or to go on with it. Called besides
+    /// [`client`](Self::client).
+    fn gave_up(&self, _waited_for: WaitedFor) {}
 
     /// Who takes live requests for a recording, if anybody does. Asked once, before the first request.
     fn recorder(&self) -> Option<Rc<dyn Recorder>> {

@@ -23,18 +23,10 @@ pub use self::clients::MANY as MANY_CLIENTS;
 use self::counts::Served;
 pub use self::counts::ServedCounts;
 use crate::exchange::head::RequestHead;
-use crate::exchange::reached::{Reached, ServiceSeen};
+use crate::exchange::reached::{DOWN_AFTER, GIVEN_UP_AFTER, Reached, ServiceSeen};
 use crate::exchange::sampling;
 use crate::exchange::side::{BySide, Side};
 use crate::headers;
-
-/// This many requests in a row that the candidate did not answer mean that it is down. Each of them has cost a client time,
-/// so it is few; one client that repeats a request which kills the candidate is no reason to go on either.
-const DOWN_AFTER: u32 = 5;
-
-/// A client that leaves sooner has changed its mind. Nobody's time-out is shorter than half a second, and a page that is left while it
-/// loads is left by then.
-const GIVEN_UP_AFTER: Duration = Duration::from_millis(500);
 
 /// The share of the legacy's answers whose times are usual to wait for.
 const SLOWEST: f64 = 0.99;
@@ -185,6 +177,12 @@ impl RolloutState {
     /// is no change.
     pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
         self.legacy.answers(answers)
+    }
+
+    /// A client gave up on the legacy before anything of its answer had come; returns whether the legacy is known by that not to answer, and
+    /// was not before.
+    pub(super) fn legacy_given_up(&self) -> bool {
+        self.legacy.given_up()
     }
 
     /// It is another legacy from now on, of which nothing is known.

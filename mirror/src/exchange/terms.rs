@@ -7,8 +7,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parity_schemas::graphql::Operation;
+use parity_schemas::lately::WaitedFor;
 use parity_schemas::route::{OperationRoutes, Route};
 use parity_schemas::verdict::Reason;
 
@@ -16,8 +18,10 @@ use crate::counters::OfWorker;
 use crate::exchange::admission::Admission;
 use crate::exchange::meters::Meters;
 use crate::exchange::observer::Observer;
+use crate::exchange::reached::GIVEN_UP_AFTER;
 use crate::exchange::rollout::RolloutState;
 use crate::exchange::sampling::{Sampler, Sampling};
+use crate::exchange::side::Side;
 use crate::limits::Limits;
 use crate::tasks::Tasks;
 use crate::turns::Turns;
@@ -113,6 +117,20 @@ impl Terms {
                 breaker.broke_off();
             }
             None => breaker.succeeded(),
+        }
+    }
+
+    /// A client left that had `waited` for this service, which had `begun` to answer or had not.
+    pub(crate) fn left(&self, side: Side, waited: Duration, begun: bool) {
+        if waited < GIVEN_UP_AFTER {
+            return;
+        }
+        self.observer.gave_up(match side {
+            Side::Legacy => WaitedFor::Legacy,
+            Side::Candidate => WaitedFor::Candidate,
+        });
+        if side == Side::Legacy && !begun && self.resources.rollout.legacy_given_up() {
+            tracing::warn!("the legacy does not answer; clients wait, and leave without an answer");
         }
     }
 

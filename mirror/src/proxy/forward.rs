@@ -218,12 +218,10 @@ async fn by_legacy(
     let body = (open.upload.as_ref(), open.tape.as_ref());
     let worker = client.worker();
     let upload = open.upload.as_ref();
-    let waiting = (open.counts && !open.stands_in)
-        .then(|| Waiting::since(started, asker, &open.subject, upload));
+    let counts = open.counts && !open.stands_in;
+    let waiting = Waiting::since(started, asker, (&open.subject, upload), counts);
     let sent = serving::send(worker, asker, &open.subject, body, candidate, started).await;
-    if let Some(waiting) = waiting {
-        waiting.ended();
-    }
+    waiting.ended();
     match sent {
         Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
         Err(failed) => {

@@ -111,16 +111,30 @@ pub(crate) struct Answered {
     pub(crate) counted: Counted,
 }
 
-/// What an answer is in a rollout.
+/// What an answer is in a rollout, and to a client that leaves before its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// Nothing: it could not have been the candidate's.
+    /// Nothing: it could not have been the candidate's, and lasts as long as somebody listens.
     No,
-    /// It counts, and so does how long it took.
+    /// It could not have been the candidate's; who leaves waits for the rest of it.
+    Waited,
+    /// The same, and it counts, and so does how long it took.
     Timed,
     /// It counts, but a stream lasts as long as it is, and an answer that begins before the request has ended as long as the client
     /// sends.
     Untimed,
+}
+
+impl Counted {
+    /// Whether it counts in a rollout.
+    fn is_in_rollout(self) -> bool {
+        matches!(self, Self::Timed | Self::Untimed)
+    }
+
+    /// Whether a client waits for its end.
+    fn is_waited_for(self) -> bool {
+        matches!(self, Self::Timed | Self::Waited)
+    }
 }
 
 /// The rest of an answer after its head.
@@ -238,7 +252,7 @@ impl Relay {
                     capturing.fail(side.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
-                    if self.counted != Counted::No {
+                    if self.counted.is_in_rollout() {
                         self.asker.serving().failed(side);
                     }
                     client.end(match side {
@@ -288,7 +302,7 @@ impl Relay {
             .saturating_sub(self.client_took);
         let meters = self.asker.terms().meters();
         meters.answered(Purpose::Traffic, side, elapsed);
-        if self.counted != Counted::No {
+        if self.counted.is_in_rollout() {
             let most = self.asker.terms().limits().body as u64;
             let is_timed = self.counted == Counted::Timed && self.length <= most;
             self.asker
@@ -304,13 +318,13 @@ impl Relay {
     }
 }
 
-/// The client left before the answer was over. In a rollout that says something of a service that keeps it waiting for the rest. An answer
-/// that does not say how long it is may go on for as long as somebody listens, unless the other service's has ended.
+/// The client left before the answer was over. That says something of a service that keeps it waiting for the rest. An answer that does not
+/// say how long it is may go on for as long as somebody listens, unless the other service's has ended.
 impl Drop for Relay {
     fn drop(&mut self) {
         let terms = self.asker.terms();
         if self.client_ticket.is_none()
-            || self.counted != Counted::Timed
+            || !self.counted.is_waited_for()
             || self.client_since.is_some()
             || terms.drop_reason() != Reason::ClientAborted
         {
@@ -326,7 +340,9 @@ impl Drop for Relay {
         }
         let side = self.asker.serving().side();
         let waited = self.ready_at.elapsed();
-        if self.asker.serving().given_up(side, waited, true)
+        terms.left(side, waited, true);
+        if self.counted == Counted::Timed
+            && self.asker.serving().given_up(side, waited, true)
             && side == Side::Candidate
             && let Some(capturing) = self.capturing.take()
         {

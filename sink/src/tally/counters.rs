@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::field_share::{FieldCount, FieldNumbers};
+use parity_schemas::lately::WaitedFor;
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvent, add_counts};
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
@@ -183,6 +184,8 @@ pub(super) struct Shard {
     pub(super) epochs: EpochCounters,
     /// Counters of routes that are new since the book last read them.
     added: Mutex<Vec<Arc<RouteCounters>>>,
+    /// Clients that gave up, by the service that they waited for.
+    pub(super) gave_up: [AtomicU64; WaitedFor::ALL.len()],
     /// Mismatches since the book last read them, by route. Behind a lock, because a mismatch and its groups must be
     /// read together. Only comparing threads take it; threads that serve clients never count mismatches.
     mismatches: Mutex<FastMap<u32, Mismatches>>,
@@ -194,6 +197,7 @@ impl Shard {
             generation,
             epochs: EpochCounters::default(),
             added: Mutex::default(),
+            gave_up: Default::default(),
             mismatches: Mutex::default(),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::lately::CandidateSeen;
+use parity_schemas::lately::{CandidateSeen, WaitedFor};
 use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -61,6 +61,8 @@ pub(super) struct State {
     /// The time of the last failed client.
     pub(super) last_failed_client: Option<Timestamp>,
     pub(super) lately: Lately,
+    /// Clients that gave up since the process began, by the service that they waited for.
+    pub(super) gave_up: [u64; WaitedFor::ALL.len()],
     pub(super) stretches: Stretches,
     /// What was counted of the candidate in this look.
     looked: Look,
@@ -76,6 +78,7 @@ pub(super) struct State {
 struct Source {
     shard: Arc<Shard>,
     routes: Vec<Baseline>,
+    gave_up: [u64; WaitedFor::ALL.len()],
 }
 
 struct Baseline {
@@ -176,6 +179,7 @@ impl TallyBook {
         sources.extend(joined.into_iter().map(|shard| Source {
             shard,
             routes: Vec::new(),
+            gave_up: Default::default(),
         }));
     }
 
@@ -209,10 +213,23 @@ impl TallyBook {
         for baseline in &mut source.routes {
             baseline.gather(state, interval, now);
         }
+        source.gather_gave_up(state, now);
     }
 }
 
 impl Source {
+    fn gather_gave_up(&mut self, state: &mut State, now: Timestamp) {
+        for service in WaitedFor::ALL {
+            let place = service.index();
+            let sum = self.shard.gave_up[place].load(Ordering::Relaxed);
+            let new = sum - std::mem::replace(&mut self.gave_up[place], sum);
+            if new > 0 {
+                state.gave_up[place] += new;
+                state.lately.add_gave_up(service, new, now);
+            }
+        }
+    }
+
     /// Collects the counters of routes that are new since the last reading.
     fn adopt_added(&mut self) {
         let added = self.shard.take_added();

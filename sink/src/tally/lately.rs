@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::lately::{ClientFailures, ClientsNow, MAX_STRETCHES, NOW_MICROS};
+use parity_schemas::lately::{
+    ClientFailures, ClientsNow, GaveUp, MAX_STRETCHES, NOW_MICROS, WaitedFor,
+};
 use parity_schemas::time::Timestamp;
 
 use super::stretches::keep;
@@ -17,6 +19,7 @@ const SECOND_MICROS: i64 = 1_000_000;
 struct Second {
     number: i64,
     counts: [u64; ClientOutcome::COUNT],
+    gave_up: [u64; WaitedFor::ALL.len()],
 }
 
 /// The last seconds, the latest last; never more than [`NOW_MICROS`] has, and the running one.
@@ -26,6 +29,8 @@ pub(super) struct Lately {
     failures: Option<ClientFailures>,
     /// The stretches of failures before, the earliest first.
     earlier: VecDeque<ClientFailures>,
+    /// The last stretch in which clients gave up on each service.
+    gave_up: [Option<ClientFailures>; WaitedFor::ALL.len()],
 }
 
 /// The second in which "now" begins, and the running one.
@@ -42,6 +47,25 @@ impl Lately {
         {
             keep(&mut self.earlier, over, MAX_STRETCHES);
         }
+        if let Some(second) = self.second(now)
+            && let Some(sum) = second.counts.get_mut(outcome.index())
+        {
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    /// Counts clients that gave up on this service.
+    pub(super) fn add_gave_up(&mut self, service: WaitedFor, count: u64, now: Timestamp) {
+        // Only the last stretch is told: the record has all that left.
+        let _over = ClientsNow::fail(&mut self.gave_up[service.index()], count, now);
+        if let Some(second) = self.second(now) {
+            let sum = &mut second.gave_up[service.index()];
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    /// The running second.
+    fn second(&mut self, now: Timestamp) -> Option<&mut Second> {
         let (first, last) = range(now);
         // What is later than now is of a clock that was set back.
         self.seconds
@@ -54,13 +78,10 @@ impl Lately {
             self.seconds.push_back(Second {
                 number: last,
                 counts: [0; ClientOutcome::COUNT],
+                gave_up: Default::default(),
             });
         }
-        if let Some(second) = self.seconds.back_mut()
-            && let Some(sum) = second.counts.get_mut(outcome.index())
-        {
-            *sum = sum.saturating_add(count);
-        }
+        self.seconds.back_mut()
     }
 
     /// What is known at this time by a process that began then.
@@ -73,6 +94,9 @@ impl Lately {
             earlier_failures: self.earlier.iter().copied().collect(),
             ..ClientsNow::default()
         };
+        let [of_legacy, of_candidate] = self.gave_up;
+        told.gave_up_on_legacy.last = of_legacy;
+        told.gave_up_on_candidate.last = of_candidate;
         let of_now = self.seconds.iter();
         for second in of_now.filter(|second| first <= second.number && second.number <= last) {
             for (outcome, count) in ClientOutcome::ALL.iter().zip(second.counts) {
@@ -81,6 +105,10 @@ impl Lately {
                     *sum = sum.saturating_add(count);
                 }
             }
+            let [of_legacy, of_candidate] = second.gave_up;
+            let more = |told: &mut GaveUp, count| told.now = told.now.saturating_add(count);
+            more(&mut told.gave_up_on_legacy, of_legacy);
+            more(&mut told.gave_up_on_candidate, of_candidate);
         }
         told
     }
@@ -134,6 +162,33 @@ mod tests {
         let told = lately.told(at(0), at(300));
         assert_eq!(told.failures.map(|next| next.from), Some(at(300)));
         assert_eq!(told.earlier_failures, [stretch]);
+    }
+
+    #[test]
+    fn who_gave_up_is_told_by_service_now_and_since_when() {
+        let mut lately = Lately::default();
+        for tenth in [100, 150] {
+            lately.add(ClientOutcome::ClientAborted, 4, at(tenth));
+            lately.add_gave_up(WaitedFor::Candidate, 3, at(tenth));
+        }
+        let told = lately.told(at(0), at(152));
+        assert_eq!((told.failed(), told.left(), told.ended()), (0, 8, 8));
+        assert_eq!(told.failures, None, "nobody was failed");
+        assert_eq!(told.gave_up_on_legacy, GaveUp::default());
+        let last = Some(ClientFailures {
+            from: at(100),
+            to: at(150),
+            failed: 6,
+        });
+        assert_eq!(told.gave_up_on_candidate, GaveUp { now: 6, last });
+        let services = |told: &ClientsNow| told.given_up().map(|(service, _)| service).next();
+        assert_eq!(services(&told), Some(WaitedFor::Candidate));
+        // Among many that are well, some always leave.
+        lately.add(Success, 113, at(152));
+        assert_eq!(services(&lately.told(at(0), at(152))), None);
+        // Ten seconds later it is over, and still known.
+        let told = lately.told(at(0), at(260));
+        assert_eq!(told.gave_up_on_candidate, GaveUp { now: 0, last });
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::field_share::FieldNumbers;
+use parity_schemas::lately::WaitedFor;
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::route::{Route, split_operation};
 use parity_schemas::time::Timestamp;
@@ -20,6 +21,7 @@ use super::counters::{
 };
 use super::epochs::Epoch;
 use super::fast_map::FastMap;
+use super::owned::add;
 use super::sighting::Sighting;
 use super::targets::TargetHash;
 use super::{GenerationId, TallyBook};
@@ -88,6 +90,11 @@ impl OutcomeRecorder {
         self.with(route, |counters| {
             counters.outcome(CLIENTS + outcome.index());
         });
+    }
+
+    /// Its client left after it had waited for this service, besides [`client`](Self::client).
+    pub fn gave_up(&self, waited_for: WaitedFor) {
+        add(&self.shard.gave_up[waited_for.index()], 1);
     }
 
     /// The request ended without a verdict.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::RouteEvidence;
-use parity_schemas::lately::{CandidateSeen, ClientsNow};
+use parity_schemas::lately::{CandidateSeen, ClientsNow, WaitedFor};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
@@ -84,7 +84,7 @@ impl RouteTotals {
 
 /// Adds the book's metrics to a registry that has no prefix of its own: `parity_requests_total`,
 /// `parity_clients_total`, `parity_comparisons_total`, `parity_compared_total`, `parity_differing_total`, `parity_mismatches_total`,
-/// `parity_mismatch_classes_total`, `parity_last_comparison_timestamp_seconds`.
+/// `parity_mismatch_classes_total`, `parity_clients_gave_up_total`, `parity_last_comparison_timestamp_seconds`.
 pub fn register(book: Arc<TallyBook>, registry: &mut Registry) {
     registry.register_collector(Box::new(TallyMetrics(book)));
 }
@@ -167,6 +167,17 @@ impl Collector for TallyMetrics {
             MetricType::Counter,
         )?;
         encode(metric, "class", &classes(&routes))?;
+
+        let mut metric = encoder.encode_descriptor(
+            "parity_clients_gave_up",
+            "Clients that left before they had their whole answer, after a service had kept them waiting for half a second or more, by that service",
+            None,
+            MetricType::Counter,
+        )?;
+        for (service, count) in WaitedFor::ALL.into_iter().zip(self.0.gave_up()) {
+            let labels = [("upstream", service.as_str())];
+            ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
+        }
 
         if let Some(time) = last_comparison {
             let metric = encoder.encode_descriptor(

@@ -4,11 +4,14 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{
     BODY, Switch, falls_back, get_as, named, on_the_way, rollout, settings, under_way, who,
 };
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
+use crate::support::wait_for;
 
 /// Longer than anybody waits who has only changed his mind.
 const LONG: Duration = Duration::from_millis(700);
@@ -77,6 +80,8 @@ fn clients_that_wait_for_nothing_and_leave_take_all_clients_back() {
     }
     let why = falls_back(&mirror)["fell_back"]["reason"].to_string();
     assert!(why.contains("did not answer"), "{why}");
+    // The shadow of what comes next is no matter of those who left.
+    turns.off();
     assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "legacy");
     // They were not compared because of the candidate, and not because of their own haste; nor was the last one's shadow.
     let report = mirror.answered_in("sqlite:parity.db", 7);
@@ -108,6 +113,112 @@ fn clients_that_leave_half_an_answer_are_errors_of_the_candidate() {
     assert!(why.contains("errors of the candidate"), "{why}");
 }
 
+/// So many clients at once that leave late.
+fn many_leave(mirror: &Mirror<'_>, path: &str) {
+    std::thread::scope(|clients| {
+        for _ in 0..MANY {
+            clients.spawn(|| leaves(mirror, path, LONG));
+        }
+    });
+}
+
+/// More than five, with which a service is taken not to answer.
+const MANY: u64 = 8;
+
+/// The status, as soon as all of them are counted.
+fn gave_up(mirror: &Mirror<'_>, service: &str) -> Value {
+    wait_for("all that left to be counted", || {
+        let status = mirror.status();
+        let left = status["clients_now"][service]["last"]["failed"] == MANY;
+        let settled = status["clients"]["client_aborted"] == MANY;
+        (left && settled).then_some(status)
+    })
+}
+
+#[test]
+fn a_legacy_on_which_all_give_up_is_told_everywhere_although_the_candidate_hangs_too() {
+    let turns = Switch::default();
+    let [legacy, candidate] = [0, 1].map(|_| stalling(&turns, b""));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    assert_eq!(mirror.get("/items/1").status, 200);
+    mirror.settled(1);
+    turns.on();
+    many_leave(&mirror, "/items/1");
+    let status = gave_up(&mirror, "gave_up_on_legacy");
+    assert_eq!(status["legacy_reachable"], false, "{status}");
+    let since = &status["legacy_failing_since"];
+    assert!(since.is_string(), "{status}");
+    assert!(status["last_failed_client"].is_null(), "{status}");
+    let page = wait_for("the page", || {
+        let page = mirror.ask("/").text();
+        page.contains(" left before they had a whole answer")
+            .then_some(page)
+    });
+    for told in [
+        "The legacy does not answer",
+        "clients leave without an answer since ",
+        "<title>clients fail",
+        "no answer of the legacy at this moment",
+    ] {
+        assert!(page.contains(told), "{told} in {page}");
+    }
+    assert!(!page.contains("sent to it (0)"), "{page}");
+    let health = mirror.ask("/health").text();
+    assert!(health.contains("does not answer since "), "{health}");
+    assert!(!health.contains("<dt>Legacy</dt><dd>answered"), "{health}");
+    let metrics = mirror.ask("/metrics").text();
+    for line in [
+        "parity_upstream_up{upstream=\"legacy\"} 0",
+        "parity_clients_gave_up_total{upstream=\"legacy\"} 8",
+        "parity_clients_gave_up_total{upstream=\"candidate\"} 0",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    let top = place.run(&["top", "--once", "--admin", &mirror.admin.to_string()]);
+    assert!(top.stdout.contains("LEGACY DOWN since "), "{}", top.stdout);
+    // The first answer ends it.
+    turns.off();
+    assert_eq!(mirror.get("/items/1").status, 200);
+    let status = mirror.status();
+    assert_eq!(status["legacy_reachable"], true, "{status}");
+    assert!(status["legacy_failing_since"].is_null(), "{status}");
+}
+
+#[test]
+fn who_leaves_a_candidate_in_the_middle_of_its_answers_is_told_with_its_name() {
+    let place = patient("min_requests = 100000");
+    let legacy = named("legacy");
+    let turns = Switch::default();
+    let candidate = stalling(
+        &turns,
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"bal",
+    );
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
+    turns.on();
+    many_leave(&mirror, "/items/1");
+    let page = wait_for("the page", || {
+        let page = mirror.ask("/").text();
+        page.contains("8 of 8 left before they had a whole answer")
+            .then_some(page)
+    });
+    for told in [
+        "they left on 8 of 8 requests in the last ",
+        ", when they had waited for the candidate for half a second or more, 8 since ",
+        "<title>clients leave",
+    ] {
+        assert!(page.contains(told), "{told} in {page}");
+    }
+    let status = gave_up(&mirror, "gave_up_on_candidate");
+    assert_eq!(status["legacy_reachable"], true, "{status}");
+    assert_eq!(status["clients_now"]["gave_up_on_legacy"]["now"], 0);
+    many_leave(&mirror, "/items/1");
+    let top = place.run(&["top", "--once", "--admin", &mirror.admin.to_string()]);
+    for told in ["CLIENTS LEAVE: ", "waited for the candidate"] {
+        assert!(top.stdout.contains(told), "{}", top.stdout);
+    }
+}
+
 #[test]
 fn clients_that_change_their_mind_are_no_fault_of_the_candidate() {
     let place = patient("min_requests = 10\nwindow = \"1h\"");
@@ -125,4 +236,6 @@ fn clients_that_change_their_mind_are_no_fault_of_the_candidate() {
     let now = rollout(&mirror);
     assert_eq!(now["candidate"]["errors"], 0, "{now}");
     assert!(now["fell_back"].is_null(), "{now}");
+    let lately = &mirror.status()["clients_now"];
+    assert!(lately["gave_up_on_candidate"]["last"].is_null(), "{lately}");
 }

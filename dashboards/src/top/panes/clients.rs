@@ -1,5 +1,6 @@
 //! Do users get their answers: what the mirror says of this moment, or else the record of the latest minutes.
 
+use parity_schemas::lately::WaitedFor;
 use ratatui::text::{Line, Span};
 
 use super::super::seen::{Connection, Process, Seen, clock, down_told, fails_told, legacy_down};
@@ -68,7 +69,12 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
 fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
     let mut now = vec![];
     if let Some(live) = &seen.live {
-        let failed = if live.failed > 0.0 { BAD } else { GOOD };
+        let failed = match (live.failed > 0.0, live.left > 0.0) {
+            (true, _) => BAD,
+            // They are among those of whom it is not known why they have none.
+            (false, true) => OPEN,
+            (false, false) => GOOD,
+        };
         now.extend([
             text(BOLD, format!("{:.1} requests/s", live.rate)),
             plain(" · "),
@@ -76,8 +82,15 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
                 failed,
                 format!("{} without a whole answer", percent(live.failed)),
             ),
-            plain(format!(" · {} errors of the legacy", percent(live.errors))),
         ]);
+        if live.left > 0.0 {
+            let told = format!("{} left before they had one", percent(live.left));
+            now.extend([plain(" · "), text(OPEN, told)]);
+        }
+        now.push(plain(format!(
+            " · {} errors of the legacy",
+            percent(live.errors)
+        )));
     } else {
         now.push(text(DIM, "measuring requests a second"));
     }
@@ -95,12 +108,22 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
         )));
     }
     let mut lines = vec![Line::from(now)];
+    for one in status.given_up() {
+        let told = format!(
+            "CLIENTS LEAVE: {}",
+            one.told("in the last seconds", |time| clock(*time))
+        );
+        lines.push(Line::styled(told, BAD));
+    }
     let mut services = Vec::new();
     if !status.ready {
         services.push(text(BAD, "draining: accepts no requests"));
     }
     services.push(match status.legacy() {
         Standing::NotAsked => text(DIM, "legacy not asked yet"),
+        Standing::Answers | Standing::NotAskedNow if status.is_given_up(WaitedFor::Legacy) => {
+            text(OPEN, "legacy keeps clients waiting")
+        }
         Standing::Answers | Standing::NotAskedNow => text(GOOD, "legacy answers"),
         Standing::Fails(since) | Standing::Down(Some(since)) => text(BAD, legacy_down(Some(since))),
         Standing::Down(None) => text(BAD, legacy_down(None)),
@@ -109,6 +132,9 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
     if of_candidate.is_empty() {
         services.push(match status.candidate() {
             Standing::NotAsked => text(DIM, "candidate not asked yet"),
+            Standing::Answers if status.is_given_up(WaitedFor::Candidate) => {
+                text(OPEN, "candidate keeps clients waiting")
+            }
             Standing::Answers => text(GOOD, "candidate answers"),
             Standing::NotAskedNow => text(DIM, "candidate is asked nothing now"),
             // Told by `candidates`, which has nothing only before the port has answered.

@@ -48,12 +48,16 @@ impl Now<'_> {
         moment: impl Fn(Timestamp) -> String + Copy,
     ) -> Option<Alert> {
         let failed = |failed: u64, before: Option<Beginning>| {
-            let failed = grouped(failed);
             let before = before.map(|before| before.told(moment));
-            format!(
-                "it failed on all requests that were sent to it ({failed}){}",
-                before.unwrap_or_default()
-            )
+            let before = before.unwrap_or_default();
+            match failed {
+                // What was sent to it ended for another reason, such as a client that left; or nothing was.
+                0 => format!("it answered nothing{before}"),
+                _ => format!(
+                    "it failed on all requests that were sent to it ({}){before}",
+                    grouped(failed)
+                ),
+            }
         };
         let named = |how: &str| named(of.version, how);
         let own = self.status.filter(|own| {

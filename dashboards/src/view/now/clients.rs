@@ -12,13 +12,15 @@ use parity_schemas::time::Timestamp;
 
 use super::super::down::{LATELY_MICROS, length, live, none_lives};
 use super::super::words::{grouped, percent, plural};
-use super::{Alert, Now, Tone};
+use super::{Alert, Now, Status, Tone};
 
 /// What happened to clients in a span of time.
 struct Rate {
     per_second: f64,
     ended: u64,
     failed: u64,
+    /// Whose client went away first.
+    left: u64,
     errors: u64,
 }
 
@@ -53,6 +55,7 @@ impl Rate {
             per_second: received as f64 * 1e6 / micros.max(1_000_000) as f64,
             ended: sum(clients, |_| true),
             failed: sum(clients, ClientOutcome::is_failure),
+            left: sum(clients, |outcome| outcome == ClientOutcome::ClientAborted),
             errors: sum(clients, ClientOutcome::is_error),
         }
     }
@@ -64,10 +67,18 @@ impl Rate {
             some => format!("{some:.1} requests/s"),
         };
         let share = |part: u64| percent(part as f64 / self.ended.max(1) as f64);
-        let failed = match (self.ended, self.failed) {
-            (0, _) => "none of them has ended".to_owned(),
-            (_, 0) => "none without a whole answer".to_owned(),
-            (_, failed) => format!("{} without a whole answer", share(failed)),
+        let left = || format!("{} of {}", grouped(self.left), grouped(self.ended));
+        let failed = match (self.ended, self.failed, self.left) {
+            (0, ..) => "none of them has ended".to_owned(),
+            (_, 0, 0) => "none without a whole answer".to_owned(),
+            // Why they left nobody knows, so they are neither failed nor well.
+            (_, 0, _) => format!("{} left before they had a whole answer", left()),
+            (_, failed, 0) => format!("{} without a whole answer", share(failed)),
+            (_, failed, _) => format!(
+                "{} without a whole answer, and {} left before they had one",
+                share(failed),
+                left()
+            ),
         };
         let errors = match self.errors {
             0 => String::new(),
@@ -193,7 +204,7 @@ impl Now<'_> {
         };
         match self.failing() {
             Failing::Now(_) | Failing::InMinute(..) => Tone::Bad,
-            _ if self.is_legacy_down() => Tone::Bad,
+            _ if self.is_legacy_down() || self.is_given_up() => Tone::Bad,
             Failing::Until(_) | Failing::Before(..) => Tone::Open,
             Failing::No if errors > 0 => Tone::Open,
             Failing::No => Tone::Good,
@@ -205,9 +216,40 @@ impl Now<'_> {
         match self.failing() {
             Failing::Now(_) => "clients fail",
             _ if self.is_legacy_down() => "clients fail",
+            _ if self.is_given_up() => "clients leave",
             Failing::InMinute(..) | Failing::Until(_) | Failing::Before(..) => "clients failed",
             Failing::No => "",
         }
+    }
+
+    /// What clients of a legacy that does not answer get.
+    pub(super) fn get_of_legacy(&self) -> &'static str {
+        self.status
+            .map_or("clients get errors", Status::get_of_legacy)
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.status
+            .is_some_and(|status| !status.given_up().is_empty())
+    }
+
+    /// That clients leave because a service keeps them waiting.
+    pub(super) fn leaving(&self, moment: impl Fn(Timestamp) -> String) -> Vec<Alert> {
+        let Some((status, own)) = self.status.zip(self.own()) else {
+            return Vec::new();
+        };
+        let whose = if self.has_others() {
+            "of this mirror "
+        } else {
+            ""
+        };
+        let span = format!("{whose}{}", seconds(own));
+        let each = status.given_up().into_iter();
+        let told = each.map(|one| {
+            let about = format!("they left on {}", one.told(&span, |time| moment(*time)));
+            Alert::bad("Clients leave without their answer", about)
+        });
+        told.collect()
     }
 
     /// What must be told of them first.

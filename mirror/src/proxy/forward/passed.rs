@@ -115,7 +115,8 @@ pub(super) fn answer(
         keeps_length,
         busy,
         counted: match (counts, is_stream || is_early) {
-            (false, _) => Counted::No,
+            (false, true) => Counted::No,
+            (false, false) => Counted::Waited,
             (true, false) => Counted::Timed,
             (true, true) => Counted::Untimed,
         },

@@ -1,6 +1,6 @@
 //! What clients get, by the process that serves them and by the record, and in which tense it is told.
 
-use parity_schemas::lately::{ClientFailures, ClientsNow};
+use parity_schemas::lately::{ClientFailures, ClientsNow, GaveUp};
 
 use super::candidate::status;
 use super::*;
@@ -113,6 +113,72 @@ fn what_is_over_is_not_now_although_its_minute_is() {
         alarm.starts_with("Clients got errors: 14 requests got no whole answer in the last 30"),
         "{alarm}"
     );
+}
+
+/// A mirror of which so many requests of the last ten seconds were answered, and so many clients left, all that waited for the candidate.
+fn left(answered: u64, left: u64) -> Status {
+    let mut status = mirror(answered, 0, None);
+    let now = status.clients_now.as_mut().expect("it is a mirror");
+    now.clients.insert(ClientOutcome::ClientAborted, left);
+    now.gave_up_on_candidate = GaveUp {
+        now: left,
+        last: Some(ClientFailures {
+            from: second(12),
+            to: second(30),
+            failed: left + 30,
+        }),
+    };
+    status
+}
+
+#[test]
+fn clients_that_leave_are_never_told_as_well_and_many_are_an_alarm() {
+    let (tone, title, now, alarm) = told_by(Some(&left(3, 450)), &[], &LIVE());
+    assert_eq!((tone, title), (Tone::Bad, "clients leave"));
+    assert_eq!(
+        now,
+        "45.3 requests/s, 450 of 453 left before they had a whole answer in the last 10 seconds"
+    );
+    let since = exact(second(12));
+    assert_eq!(
+        alarm,
+        format!(
+            "Clients leave without their answer: they left on 450 of 453 requests in the last 10 seconds, when they had waited for the \
+             candidate for half a second or more, 480 since {since}"
+        )
+    );
+    // One in a hundred is somebody who closes a page.
+    let (tone, title, now, alarm) = told_by(Some(&left(495, 5)), &[], &LIVE());
+    assert_eq!((tone, title, alarm.as_str()), (Tone::Good, "", ""));
+    assert!(now.contains("5 of 500 left before they had"), "{now}");
+    let mut both = left(0, 5);
+    let counts = both.clients_now.as_mut().map(|now| &mut now.clients);
+    counts.and_then(|counts| counts.insert(ClientOutcome::LegacyTimeout, 5));
+    let now = told_by(Some(&both), &[], &LIVE()).2;
+    assert!(
+        now.contains("50 % without a whole answer, and 5 of 10 left before they had one"),
+        "{now}"
+    );
+}
+
+#[test]
+fn a_legacy_that_does_not_answer_is_told_with_what_clients_get() {
+    let down = |status: Status| {
+        let status = Status {
+            legacy_reachable: false,
+            legacy_failing_since: Some(second(12)),
+            ..status
+        };
+        told_by(Some(&status), &[], &LIVE()).3
+    };
+    let since = exact(second(12));
+    let mut hangs = left(0, 5);
+    let now = hangs.clients_now.as_mut().expect("it is a mirror");
+    now.gave_up_on_legacy = std::mem::take(&mut now.gave_up_on_candidate);
+    let told = format!("The legacy does not answer: clients leave without an answer since {since}");
+    assert_eq!(down(hangs), told);
+    let told = format!("The legacy does not answer: clients get errors since {since}");
+    assert_eq!(down(mirror(0, 5, Some((12, 30, 5)))), told);
 }
 
 #[test]
