@@ -221,6 +221,8 @@ impl Now<'_> {
         });
         let all: Vec<_> = killed.collect();
         let (run, heard, next) = all.iter().max_by_key(|(_, heard, _)| *heard)?;
+        // The one that was heard of last need not be the one that began anew last, and each loss must be over.
+        let since = all.iter().map(|(_, _, next)| *next).max()?;
         let others = match all.len() as u64 - 1 {
             0 => String::new(),
             1 => "; so did another before".to_owned(),
@@ -230,7 +232,8 @@ impl Now<'_> {
             "A process was killed",
             format!(
                 "{} was last heard of at {} and began anew at {}: clients were refused in between, unless something else served them, and \
-                 what it received last is in no count{others}; no verdict passes with that, and one with --since {next} leaves it out",
+                 what it received last is in no count{others}; `parity gate` on all of it does not pass, and with --since \
+                 {since} it leaves that out",
                 shown(&run.instance),
                 moment(*heard),
                 moment(*next),

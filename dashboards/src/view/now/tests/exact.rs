@@ -4,6 +4,7 @@ use super::candidate::status;
 use super::*;
 use parity_schemas::history::CandidateOutage;
 use parity_schemas::lately::CandidateErrors;
+use parity_schemas::watermark::Standing;
 
 fn second(second: i64) -> Timestamp {
     minute(0).saturating_add_micros(second * 1_000_000)
@@ -202,12 +203,28 @@ fn a_process_that_was_killed_is_told_on_top_as_long_as_the_verdict_lacks_it() {
         told(&[killed.clone(), live.clone()]),
         [format!(
             "A process was killed: one was last heard of at {heard} and began anew at {next}: clients were refused in between, unless \
-             something else served them, and what it received last is in no count; no verdict passes with that, and one with --since {} \
-             leaves it out",
+             something else served them, and what it received last is in no count; `parity gate` on all of it does not pass, and with \
+             --since {} it leaves that out",
             second(9)
         )]
     );
-    assert!(told(&[killed.clone(), killed, live.clone()])[0].contains("so did another before"));
+    // Another one was heard of before, and began anew after it: the gate must leave out both.
+    let longer = InstanceWatermark {
+        instance: "two".to_owned(),
+        last_heard: Some(second(1)),
+        succeeded: Some(second(12)),
+        ..killed.clone()
+    };
+    let runs = [killed, longer, live.clone()];
+    let both = &told(&runs)[0];
+    assert!(
+        both.contains(&format!("began anew at {next}: ")) && both.contains("so did another before"),
+        "{both}"
+    );
+    let (_, since) = Standing::shown(runs.to_vec())
+        .but_for_losses()
+        .expect("nothing else is in doubt");
+    assert!(both.contains(&format!("--since {since} ")), "{both}");
     assert_eq!(told(&[live]), Vec::<String>::new());
 }
 
