@@ -149,6 +149,7 @@ pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
     register: RegisterFile,
+    handover: Duration,
     (access, links): (Access, Links),
     reruns: Option<Reruns>,
 ) -> Result<Site> {
@@ -166,6 +167,7 @@ pub(crate) fn reading_site(
         access,
         reruns,
         register: Arc::new(move || register.now()),
+        handover,
         links,
     })
 }

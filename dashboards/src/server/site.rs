@@ -1,6 +1,7 @@
 //! What the admin port serves, and for which process. The program fills it in.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
@@ -129,6 +130,8 @@ pub struct Site {
     pub reruns: Option<Reruns>,
     /// What the configuration says of differences, as it is now.
     pub register: Arc<dyn Fn() -> Register + Send + Sync>,
+    /// How long a mirror that leaves serving to another one of its name may write beside it, by the settings of the start.
+    pub handover: Duration,
     /// Where pages lead to elsewhere.
     pub links: Links,
 }

@@ -230,18 +230,19 @@ fn a_process_that_was_killed_is_told_on_top_as_long_as_the_verdict_lacks_it() {
 
 #[test]
 fn two_processes_of_one_name_are_told_and_a_handover_and_a_reload_are_not() {
-    let lately = lately(history(1, &[(0, 60, 0, 60, 0, 0)]), &[]);
-    let told = |runs: &[InstanceWatermark]| {
+    let calm = || lately(history(1, &[(0, 60, 0, 60, 0, 0)]), &[]);
+    let told_at = |lately: &Lately, runs: &[InstanceWatermark]| {
         let now = Now {
             watermarks: runs,
             counted: None,
             history: &lately.recent,
-            lately: &lately,
+            lately,
             status: None,
             candidate_version: "",
         };
         alarms(&now)
     };
+    let told = |runs: &[InstanceWatermark]| told_at(&calm(), runs);
     let one = run(RunState::Complete, -60);
     let of = |started, heard, rules: Option<&str>, state| InstanceWatermark {
         last_heard: Some(second(heard)),
@@ -255,6 +256,12 @@ fn two_processes_of_one_name_are_told_and_a_handover_and_a_reload_are_not() {
     );
     let both = [one.clone(), of(-2, 29, None, RunState::Complete)];
     assert_eq!(told(&both), [expected]);
+    // The one before may drain for three minutes.
+    let patient = Lately {
+        handover: 3 * INTERVAL_MICROS,
+        ..calm()
+    };
+    assert_eq!(told_at(&patient, &both), Vec::<String>::new());
     for other in [
         // It has just taken over, has ended, or goes on under other rules.
         of(0, 29, None, RunState::Complete),
