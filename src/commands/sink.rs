@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             registry,
             access: settings.admin.access,
             reruns: None,
-            register: Arc::new(move || register.now()),
+            register: register.follow()?,
             handover,
             links: settings.admin.links,
         },

@@ -166,7 +166,7 @@ pub(crate) fn reading_site(
         registry,
         access,
         reruns,
-        register: Arc::new(move || register.now()),
+        register: register.follow()?,
         handover,
         links,
     })
