@@ -78,6 +78,11 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
+    /// How long a process that drains for so long may write beside the one that has taken over from it.
+    pub(crate) const fn handover(drain: Duration) -> Duration {
+        drain.saturating_add(Self::AFTER_DRAIN)
+    }
+
     /// How much longer than the drain the end of the pipeline may take: the last comparisons, those still running at
     /// their deadline, the last writes, and the write still running at theirs.
     pub(crate) const AFTER_DRAIN: Duration = LAST_COMPARISONS
@@ -103,6 +108,7 @@ impl Pipeline {
         book.begin_terms(terms::terms(settings));
         let options = WriterOptions {
             retention: settings.retention.clone(),
+            handover: Self::handover(settings.mirror.policy.limits.drain),
             ..WriterOptions::default()
         };
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)

@@ -78,6 +78,8 @@ pub struct WriterOptions {
     pub batch_interval: Duration,
     /// How long each kind of data is kept.
     pub retention: Retention,
+    /// How long a process that leaves serving to another one of its name may still write. One that is found for longer is told as a mistake.
+    pub handover: Duration,
     /// Stands in for a small disk in tests: `PRAGMA max_page_count`.
     #[doc(hidden)]
     pub max_page_count: Option<u32>,
@@ -94,6 +96,8 @@ impl Default for WriterOptions {
             batch_rows: 1_024,
             batch_interval: MAX_BATCH_INTERVAL,
             retention: Retention::default(),
+            // The usual drain of twenty seconds, and the last writes.
+            handover: Duration::from_secs(40),
             max_page_count: None,
         }
     }
@@ -135,8 +139,10 @@ fn work(store: &StoreConfig, inputs: WriterInputs) -> Result<Work, StoreError> {
     Ok(match &store.url {
         StoreUrl::Sqlite(path) => {
             let (path, pages) = (path.clone(), inputs.options.max_page_count);
+            let handover = inputs.options.handover;
             let book = Arc::clone(&inputs.book);
-            let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages, &book.begun()));
+            let open: Opener<_> =
+                Box::new(move || SqliteStore::open(&path, pages, &book.begun(), handover));
             Box::new(move |opened| Worker::new(open, inputs).run(&opened))
         }
         StoreUrl::Kafka(url) => {

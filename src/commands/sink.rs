@@ -13,6 +13,7 @@ use prometheus_client::registry::Registry;
 
 use crate::cli::SinkArgs;
 use crate::config::{Layers, host_name};
+use crate::pipeline::Pipeline;
 use crate::process::admin::{AdminPort, bind_admin, register_build_info};
 use crate::process::auditing::StoreAuditor;
 use crate::process::register::RegisterFile;
@@ -22,7 +23,9 @@ use crate::process::signals::{Hangup, Signal, Signals};
 pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
     let file = args.file.config.as_deref();
     let register = RegisterFile::at(file, &args.flags.settings());
-    let settings = Layers::load_here(file, &args.flags.settings()).sink()?;
+    let layers = Layers::load_here(file, &args.flags.settings());
+    let handover = Pipeline::handover(layers.drain());
+    let settings = layers.sink()?;
     let register = register.with(settings.known, settings.dated);
     let mut signals = Signals::listen(Hangup::Ends)?;
     if args.migrate {
@@ -49,7 +52,8 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             registry,
             access: settings.admin.access,
             reruns: None,
-            register: Arc::new(move || register.now()),
+            register: register.follow()?,
+            handover,
             links: settings.admin.links,
         },
         CONNECTIONS,

@@ -14,6 +14,7 @@ use crate::config::Layers;
 use crate::config::settings::top::MIGRATION;
 use crate::config::settings::{Setting, mirror};
 use crate::error;
+use crate::pipeline::Pipeline;
 use crate::process::admin::{AdminPort, bind_admin, reading_site};
 use crate::process::register::RegisterFile;
 use crate::process::signals::{Hangup, Signal, Signals};
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let register = RegisterFile::at(file, &args.flags.settings());
     let layers = Layers::load_here(file, &args.flags.settings());
     let reruns = reruns(&layers, &args.flags.settings())?;
+    let handover = Pipeline::handover(layers.drain());
     let names_migration = layers.is_given(&MIGRATION);
     let (mut settings, admin) = layers.ui()?;
     // A store that cannot be read is an error at the start, not on the first page.
@@ -48,6 +50,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
             settings.store,
             settings.migration,
             register.with(settings.known, settings.dated),
+            handover,
             (admin.access, admin.links),
             reruns,
         )?,

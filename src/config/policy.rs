@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use http::header::{HeaderName, HeaderValue};
 use parity_mirror::{Forwarding, Limits, Policy, Sampling, Target};
@@ -150,6 +151,13 @@ impl Layers {
                 BODIES_HELD * body
             ))
         })
+    }
+
+    /// How long a mirror of this configuration drains, for commands that only show what it has recorded: where that cannot be read, as long as
+    /// by default.
+    pub(crate) fn drain(&self) -> Duration {
+        let drain = self.clone().get(&limits::DRAIN);
+        drain.unwrap_or_else(|| Limits::default().drain)
     }
 
     fn limits(&mut self) -> Option<Limits> {

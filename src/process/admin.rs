@@ -149,6 +149,7 @@ pub(crate) fn reading_site(
     store: StoreConfig,
     migration: String,
     register: RegisterFile,
+    handover: Duration,
     (access, links): (Access, Links),
     reruns: Option<Reruns>,
 ) -> Result<Site> {
@@ -165,7 +166,8 @@ pub(crate) fn reading_site(
         registry,
         access,
         reruns,
-        register: Arc::new(move || register.now()),
+        register: register.follow()?,
+        handover,
         links,
     })
 }

@@ -144,6 +144,7 @@ impl Instance {
                 let handle = Arc::clone(&handle);
                 Arc::new(move || handle.register())
             },
+            handover: Pipeline::handover(settings.mirror.policy.limits.drain),
             links: settings.admin.links.clone(),
         };
         let admin = AdminPort::start(listener, settings.admin.tls.clone(), site, shares.admin)?;

@@ -76,7 +76,8 @@ impl Judgement {
 impl Deciding {
     pub(super) fn new(settings: &MirrorSettings, max_mismatch_rate: f64) -> Self {
         Self {
-            store: settings.store.clone(),
+            // It is asked again and again of nearly the same record; after a process was killed of all of it and of a part, each time.
+            store: settings.store.clone().remembering(),
             max_mismatch_rate,
             running: Mutex::new((settings.identity.clone(), Arc::clone(&settings.known))),
         }

@@ -5,7 +5,7 @@ use parity_schemas::time::Timestamp;
 
 use crate::support::process::{Mirror, Place};
 use crate::support::service::{Service, nobody};
-use crate::support::wait_for;
+use crate::support::{wait_for, wait_or_tell};
 
 const RULE: &str = "[[rule]]\nid = \"new-total\"\npath = \"/total\"\naction = \"ignore\"\nowner = \"me\"\nreason = \"none\"\n";
 
@@ -210,10 +210,16 @@ fn a_known_difference_that_is_added_is_a_change_and_its_group_says_so() {
         &["known differences: removed old-totals, by a signal</li>"],
     );
     for of in [&mirror, &ui] {
-        let page = of.ask(&link).text();
-        for gone in ["id=\"excused\"", "id=\"refused\""] {
-            assert!(!page.contains(gone), "{page}");
-        }
+        let gone = ["id=\"excused\"", "id=\"refused\""];
+        let page = || of.ask(&link).text();
+        wait_or_tell(
+            || {
+                let page = page();
+                let is_gone = gone.iter().all(|gone| !page.contains(gone));
+                is_gone.then_some(())
+            },
+            page,
+        );
     }
     ui.stop();
     mirror.stop();

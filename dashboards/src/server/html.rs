@@ -103,15 +103,21 @@ async fn of_report(
 
 /// The overview, with the history of the time that was asked for, or else of the last day.
 pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response {
-    let page = screen(&site, Some(Screen::Overview), asking, |reader, question| {
-        let decided = view::decided(reader, question)?;
-        let mut question = question.clone();
-        let since = &mut question.selection.since;
-        since.get_or_insert_with(a_day_ago);
-        let history = view::history_of(reader, &question, &decided)?;
-        let lately = Lately::read(reader, question.selection.migration())?;
-        Ok((decided, history, lately))
-    });
+    let handover = site.handover;
+    let page = screen(
+        &site,
+        Some(Screen::Overview),
+        asking,
+        move |reader, question| {
+            let decided = view::decided(reader, question)?;
+            let mut question = question.clone();
+            let since = &mut question.selection.since;
+            since.get_or_insert_with(a_day_ago);
+            let history = view::history_of(reader, &question, &decided)?;
+            let lately = Lately::read(reader, question.selection.migration(), handover)?;
+            Ok((decided, history, lately))
+        },
+    );
     match page.await {
         Ok(mut read) => {
             let (decided, history, lately) = &mut read.found;

@@ -1,6 +1,7 @@
 //! What the admin port serves, and for which process. The program fills it in.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parity_schemas::audit::Audit;
 use parity_schemas::known::KnownEntry;
@@ -127,8 +128,10 @@ pub struct Site {
     pub auditor: Arc<dyn Auditor>,
     /// Runs recorded requests again; `None` where the services are not known.
     pub reruns: Option<Reruns>,
-    /// What the configuration says of differences, as it is now.
+    /// What the configuration says of differences, as it is now. Pages ask it on the threads that serve all of them, so it must not wait for a file.
     pub register: Arc<dyn Fn() -> Register + Send + Sync>,
+    /// How long a mirror that leaves serving to another one of its name may write beside it, by the settings of the start.
+    pub handover: Duration,
     /// Where pages lead to elsewhere.
     pub links: Links,
 }

@@ -10,6 +10,8 @@ mod candidate;
 mod clients;
 mod rollout;
 
+use std::time::Duration;
+
 use parity_schemas::audit::{Audit, AuditAction};
 use parity_schemas::history::{History, HistoryBucket};
 use parity_schemas::tally::INTERVAL_MICROS;
@@ -26,7 +28,7 @@ use super::{Status, Tone};
 
 /// Without a request for this long, that is told.
 const QUIET_MICROS: i64 = 2 * INTERVAL_MICROS;
-/// A mirror that leaves serving to another one of its name drains for less than this.
+/// Two processes have one name at least for this long before it is told: that of one that was started again, too.
 const HANDOVER_MICROS: i64 = INTERVAL_MICROS;
 /// Switches of shadowing that are looked at, of each way: the last one of each of some dozens of mirrors.
 const MAX_SWITCHES: usize = 100;
@@ -35,12 +37,18 @@ const MAX_SWITCHES: usize = 100;
 pub(crate) struct Lately {
     recent: History,
     switches: Vec<Audit>,
+    /// How long a process that leaves serving to another one of its name may write beside it, in microseconds.
+    handover: i64,
     at: Timestamp,
 }
 
 impl Lately {
-    /// Reads it.
-    pub(crate) fn read(reader: &Reader, migration: &str) -> Result<Self, StoreError> {
+    /// Reads it. A process that leaves serving to another one of its name may write beside it for the time of a `handover`.
+    pub(crate) fn read(
+        reader: &Reader,
+        migration: &str,
+        handover: Duration,
+    ) -> Result<Self, StoreError> {
         let at = Timestamp::now();
         let filter = HistoryFilter {
             selection: Selection {
@@ -55,6 +63,7 @@ impl Lately {
         Ok(Self {
             recent: reader.history(&filter)?,
             switches: switches(reader, migration, None, (MAX_SWITCHES, &runs))?,
+            handover: i64::try_from(handover.as_micros()).unwrap_or(i64::MAX),
             at,
         })
     }
@@ -222,6 +231,8 @@ impl Now<'_> {
         });
         let all: Vec<_> = killed.collect();
         let (run, heard, next) = all.iter().max_by_key(|(_, heard, _)| *heard)?;
+        // The one that was heard of last need not be the one that began anew last, and each loss must be over.
+        let since = all.iter().map(|(_, _, next)| *next).max()?;
         let others = match all.len() as u64 - 1 {
             0 => String::new(),
             1 => "; so did another before".to_owned(),
@@ -231,7 +242,8 @@ impl Now<'_> {
             "A process was killed",
             format!(
                 "{} was last heard of at {} and began anew at {}: clients were refused in between, unless something else served them, and \
-                 what it received last is in no count{others}; no verdict passes with that, and one with --since {next} leaves it out",
+                 what it received last is in no count{others}; `parity gate` on all of it does not pass, and with --since \
+                 {since} it leaves that out",
                 shown(&run.instance),
                 moment(*heard),
                 moment(*next),
@@ -258,7 +270,7 @@ impl Now<'_> {
             let other = all.get(place + 1..)?.iter().find(is_beside)?;
             let began = run.started.max(other.started)?;
             let lasted = self.lately.at.as_micros() - began.as_micros();
-            (lasted > HANDOVER_MICROS).then_some((*run, began))
+            (lasted > HANDOVER_MICROS.max(self.lately.handover)).then_some((*run, began))
         })?;
         Some(Alert {
             tone: Tone::Open,

@@ -75,18 +75,20 @@ impl fmt::Display for SqliteFault {
 }
 
 impl SqliteStore {
-    /// Opens the file for the run that is at work; a note beside it tells readers of the run until it has written.
+    /// Opens the file for the run that is at work; a note beside it tells readers of the run until it has written. For the time of a
+    /// `handover` another process may write under its name.
     pub(super) fn open(
         path: &Path,
         max_page_count: Option<u32>,
         run: &Watermark,
+        handover: Duration,
     ) -> Result<Self, StoreError> {
         let left = begun::leave(path, run).unwrap_or_else(|error| {
             // Where not even a link can be made, a store is rarely opened: the error of that is told.
             tracing::debug!(%error, path = %path.display(), "no note could be left beside the store");
             None
         });
-        let opened = Self::open_file(path, max_page_count, run.id);
+        let opened = Self::open_file(path, max_page_count, run.id, handover);
         if let (Err(error), Some(note)) = (&opened, left)
             && error.is_configuration()
         {
@@ -96,7 +98,12 @@ impl SqliteStore {
         opened
     }
 
-    fn open_file(path: &Path, max_page_count: Option<u32>, run: Uuid) -> Result<Self, StoreError> {
+    fn open_file(
+        path: &Path,
+        max_page_count: Option<u32>,
+        run: Uuid,
+        handover: Duration,
+    ) -> Result<Self, StoreError> {
         let unguarded = |fault| StoreError::Unguarded {
             path: path.into(),
             why: format!("{fault}"),
@@ -119,7 +126,7 @@ impl SqliteStore {
             condenser: Condenser::of(path),
             checkpointed: Instant::now(),
             noted: Some(run),
-            namesake: Namesake::from(Instant::now()),
+            namesake: Namesake::from(Instant::now(), handover),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -16,6 +16,8 @@ use crate::support::wait_for;
 /// Longer than anybody waits who has only changed his mind.
 const LONG: Duration = Duration::from_millis(700);
 const SHORT: Duration = Duration::from_millis(20);
+/// Who leaves after this has waited for the candidate in vain.
+const GIVES_UP: Duration = Duration::from_millis(500);
 
 /// A place where all clients are in, and the candidate has longer for a head than any client waits.
 fn patient(bounds: &str) -> Place {
@@ -225,17 +227,34 @@ fn clients_that_change_their_mind_are_no_fault_of_the_candidate() {
     let legacy = named("legacy");
     let candidate = stalling(&Switch::default(), b"");
     let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
-    for _ in 0..8 {
+    // Of each that took so long until the mirror had seen it leave, nobody knows how long the mirror saw it wait.
+    let mut late = 0;
+    for left in 1..=8 {
+        let began = Instant::now();
         leaves(&mirror, "/slow", SHORT);
+        wait_for("the mirror to see it leave", || {
+            let status = mirror.ask("/api/v1/status").json();
+            (status["clients"]["client_aborted"] == left).then_some(())
+        });
+        late += u64::from(began.elapsed() >= GIVES_UP);
     }
     let report = mirror.answered_in("sqlite:parity.db", 8);
     assert_eq!(report.0["clients"]["client_aborted"], 8, "{}", report.0);
     for _ in 0..12 {
-        assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "candidate");
+        let by = who(&get_as(&mirror, "a", "/items/1"));
+        assert!(late > 0 || by == "candidate", "{by}");
     }
     let now = rollout(&mirror);
-    assert_eq!(now["candidate"]["errors"], 0, "{now}");
-    assert!(now["fell_back"].is_null(), "{now}");
+    // None of those that surely were quick.
+    let errors = now["candidate"]["errors"].as_u64();
+    assert!(
+        errors.is_some_and(|errors| errors <= late),
+        "{late} late: {now}"
+    );
+    assert!(late > 0 || now["fell_back"].is_null(), "{now}");
     let lately = &mirror.status()["clients_now"];
-    assert!(lately["gave_up_on_candidate"]["last"].is_null(), "{lately}");
+    assert!(
+        late > 0 || lately["gave_up_on_candidate"]["last"].is_null(),
+        "{lately}"
+    );
 }

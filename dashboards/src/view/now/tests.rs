@@ -96,6 +96,7 @@ fn lately(recent: History, switches: &[Audit]) -> Lately {
     Lately {
         recent,
         switches: switches.to_vec(),
+        handover: 0,
         at: minute(0).saturating_add_micros(30_000_000),
     }
 }

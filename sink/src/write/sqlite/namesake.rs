@@ -2,14 +2,15 @@
 //!
 //! Each process has runs of its own, so what two count is added up and nothing is lost. But readers know processes by their name: if one of
 //! the two is killed, the other one does not tell them so. A mirror that takes over from another one has its name, too, while that one
-//! drains, and so has one that is started again, for seconds. So nothing is refused: it is looked at later, and told once.
+//! drains, and so has one that is started again, for seconds. Both of these find each other meanwhile. So nothing is refused, and it is told
+//! once: when each look has found one for longer than any handover takes.
 
 use std::time::{Duration, Instant};
 
 use parity_schemas::watermark::{SILENT_AFTER_MICROS, Watermark};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-/// How often it is looked at, and when first: behind a handover with the usual drain of twenty seconds.
+/// How often it is looked at, and when first.
 const PERIOD: Duration = Duration::from_mins(1);
 
 const SELECT: &str = "SELECT 1 FROM watermarks WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
@@ -18,14 +19,20 @@ const SELECT: &str = "SELECT 1 FROM watermarks WHERE migration = ?1 AND legacy_v
 /// Looks for it.
 pub(super) struct Namesake {
     due: Instant,
+    /// How long a process that leaves may write beside the next one.
+    handover: Duration,
+    /// Since when each look has found one.
+    found: Option<Instant>,
     told: bool,
 }
 
 impl Namesake {
     /// First a while from now.
-    pub(super) fn from(now: Instant) -> Self {
+    pub(super) fn from(now: Instant, handover: Duration) -> Self {
         Self {
             due: now + PERIOD,
+            handover,
+            found: None,
             told: false,
         }
     }
@@ -37,7 +44,12 @@ impl Namesake {
         }
         self.due = now + PERIOD;
         let mut own = own.iter().filter(|run| !run.ended);
-        if let Some(run) = own.find(|run| has_namesake(connection, run).unwrap_or(false)) {
+        let Some(run) = own.find(|run| has_namesake(connection, run).unwrap_or(false)) else {
+            self.found = None;
+            return;
+        };
+        let since = *self.found.get_or_insert(now);
+        if now.saturating_duration_since(since) > self.handover {
             self.told = true;
             tracing::warn!(
                 instance = %run.instance,
@@ -118,11 +130,27 @@ mod tests {
         write(&mut connection, &run("one", -1_000, false));
         assert!(found(&connection));
         let begun = Instant::now();
-        let mut namesake = Namesake::from(begun);
         let runs = [own.clone()];
-        namesake.look(&connection, &runs, begun);
-        assert!(!namesake.told, "a process that took over has just begun");
-        namesake.look(&connection, &runs, begun + PERIOD);
-        assert!(namesake.told);
+        let at = |minutes| begun + PERIOD * minutes;
+        // What is told after each look, of which each finds one or does not.
+        let told = |handover: Duration, looks: &[(u32, bool)]| {
+            let mut namesake = Namesake::from(begun, handover);
+            let looks = looks.iter().map(|(minute, is_there)| {
+                let runs = if *is_there { &runs[..] } else { &[] };
+                namesake.look(&connection, runs, at(*minute));
+                namesake.told
+            });
+            looks.collect::<Vec<_>>()
+        };
+        let drain = Duration::from_secs(30);
+        // It has just begun; one look may be in a handover; two that are further apart are not.
+        let all = told(drain, &[(0, true), (1, true), (2, true)]);
+        assert_eq!(all, [false, false, true]);
+        // It drains longer than from one look to the next.
+        let long = told(PERIOD * 2, &[(1, true), (2, true), (3, true), (4, true)]);
+        assert_eq!(long, [false, false, false, true]);
+        // It took over once and hands over now: these are two handovers.
+        let two = told(drain, &[(1, true), (2, false), (9, true)]);
+        assert_eq!(two, [false; 3]);
     }
 }

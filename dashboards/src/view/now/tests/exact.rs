@@ -4,6 +4,7 @@ use super::candidate::status;
 use super::*;
 use parity_schemas::history::CandidateOutage;
 use parity_schemas::lately::CandidateErrors;
+use parity_schemas::watermark::Standing;
 
 fn second(second: i64) -> Timestamp {
     minute(0).saturating_add_micros(second * 1_000_000)
@@ -202,29 +203,46 @@ fn a_process_that_was_killed_is_told_on_top_as_long_as_the_verdict_lacks_it() {
         told(&[killed.clone(), live.clone()]),
         [format!(
             "A process was killed: one was last heard of at {heard} and began anew at {next}: clients were refused in between, unless \
-             something else served them, and what it received last is in no count; no verdict passes with that, and one with --since {} \
-             leaves it out",
+             something else served them, and what it received last is in no count; `parity gate` on all of it does not pass, and with \
+             --since {} it leaves that out",
             second(9)
         )]
     );
-    assert!(told(&[killed.clone(), killed, live.clone()])[0].contains("so did another before"));
+    // Another one was heard of before, and began anew after it: the gate must leave out both.
+    let longer = InstanceWatermark {
+        instance: "two".to_owned(),
+        last_heard: Some(second(1)),
+        succeeded: Some(second(12)),
+        ..killed.clone()
+    };
+    let runs = [killed, longer, live.clone()];
+    let both = &told(&runs)[0];
+    assert!(
+        both.contains(&format!("began anew at {next}: ")) && both.contains("so did another before"),
+        "{both}"
+    );
+    let (_, since) = Standing::shown(runs.to_vec())
+        .but_for_losses()
+        .expect("nothing else is in doubt");
+    assert!(both.contains(&format!("--since {since} ")), "{both}");
     assert_eq!(told(&[live]), Vec::<String>::new());
 }
 
 #[test]
 fn two_processes_of_one_name_are_told_and_a_handover_and_a_reload_are_not() {
-    let lately = lately(history(1, &[(0, 60, 0, 60, 0, 0)]), &[]);
-    let told = |runs: &[InstanceWatermark]| {
+    let calm = || lately(history(1, &[(0, 60, 0, 60, 0, 0)]), &[]);
+    let told_at = |lately: &Lately, runs: &[InstanceWatermark]| {
         let now = Now {
             watermarks: runs,
             counted: None,
             history: &lately.recent,
-            lately: &lately,
+            lately,
             status: None,
             candidate_version: "",
         };
         alarms(&now)
     };
+    let told = |runs: &[InstanceWatermark]| told_at(&calm(), runs);
     let one = run(RunState::Complete, -60);
     let of = |started, heard, rules: Option<&str>, state| InstanceWatermark {
         last_heard: Some(second(heard)),
@@ -238,6 +256,12 @@ fn two_processes_of_one_name_are_told_and_a_handover_and_a_reload_are_not() {
     );
     let both = [one.clone(), of(-2, 29, None, RunState::Complete)];
     assert_eq!(told(&both), [expected]);
+    // The one before may drain for three minutes.
+    let patient = Lately {
+        handover: 3 * INTERVAL_MICROS,
+        ..calm()
+    };
+    assert_eq!(told_at(&patient, &both), Vec::<String>::new());
     for other in [
         // It has just taken over, has ended, or goes on under other rules.
         of(0, 29, None, RunState::Complete),
