@@ -40,7 +40,7 @@ impl Lately {
         if outcome.is_failure()
             && let Some(over) = ClientsNow::fail(&mut self.failures, count, now)
         {
-            keep(&mut self.earlier, over, MAX_STRETCHES);
+            keep(&mut self.earlier, over, MAX_STRETCHES, |one| one.failed);
         }
         let (first, last) = range(now);
         // What is later than now is of a clock that was set back.
