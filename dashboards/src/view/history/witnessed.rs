@@ -81,7 +81,7 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
             }
         }
         for one in &run.candidate.errors {
-            let mut one = one.clone();
+            let mut one = closed(one, &run.candidate_version);
             if !is_live {
                 one.ended = one.ended.or(Some(run.written));
             }
@@ -101,6 +101,17 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
         outages.into_values().collect(),
         errors.into_values().collect(),
     );
+}
+
+/// Errors as a process has seen them whose candidate is of this version. Of another one nothing goes on: an older program does not say when
+/// it was replaced.
+fn closed(errors: &CandidateErrors, version: &str) -> CandidateErrors {
+    let is_of_it = errors.candidate_version == version;
+    let ended = errors.ended.or((!is_of_it).then_some(errors.to));
+    CandidateErrors {
+        ended,
+        ..errors.clone()
+    }
 }
 
 /// What a process has seen, each with when it began. The last that goes on did so until that was written.
@@ -136,13 +147,15 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
     };
     let seen = CandidateSeen {
         failures: status.candidate_failures.clone(),
-        errors: status.candidate_errors.clone(),
+        errors: Vec::new(),
     };
+    let errors = status.candidate_errors.iter();
+    let errors = errors.map(|one| closed(one, &status.candidate_version));
     let asked = status.clients_now.as_ref().map(|now| now.to);
     let written = asked.unwrap_or(window.from);
     let outages = stretches(&seen, &status.candidate_version, written);
     let outages: Vec<CandidateOutage> = outages.map(|(_, outage)| outage).collect();
-    tell(history, outages, seen.errors);
+    tell(history, outages, errors.collect());
     let Some(now) = &status.clients_now else {
         return;
     };

@@ -209,6 +209,14 @@ fn errors_end_with_their_process_and_those_of_several_are_added_up() {
     };
     witness(&mut found, &status);
     assert_eq!(told(&found), [(100, None, 44)]);
+    // It is of the candidate before this one: nothing of it goes on.
+    let next = crate::view::Status {
+        candidate_version: "3".to_owned(),
+        ..status.clone()
+    };
+    let mut replaced = history();
+    witness(&mut replaced, &next);
+    assert_eq!(told(&replaced), [(100, Some(300), 44)]);
     let mut both = history();
     let runs = [
         of("a", (false, 300), std::slice::from_ref(&open)),
