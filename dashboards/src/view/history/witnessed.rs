@@ -31,6 +31,8 @@ const RESTART_MICROS: i64 = 60_000_000;
 trait Stretch {
     fn span(&self) -> (Timestamp, Timestamp);
     fn failed(&self) -> u64;
+    /// Requests that were not sent meanwhile.
+    fn not_sent(&self) -> u64;
     /// Takes over what the record knows besides.
     fn take(&mut self, known: &Self);
 }
@@ -44,6 +46,10 @@ impl Stretch for CandidateOutage {
         self.unanswered
     }
 
+    fn not_sent(&self) -> u64 {
+        self.not_sent
+    }
+
     // What was not sent is counted for each stretch, too.
     fn take(&mut self, _known: &Self) {}
 }
@@ -55,6 +61,10 @@ impl Stretch for ClientOutage {
 
     fn failed(&self) -> u64 {
         self.failed
+    }
+
+    fn not_sent(&self) -> u64 {
+        0
     }
 
     fn take(&mut self, known: &Self) {
@@ -296,13 +306,19 @@ fn sharpened<T: Stretch>(
                 && begun < to.saturating_add_micros(NEAR_MICROS)
                 && from.saturating_add_micros(-NEAR_MICROS) < over
         };
-        let failed = seen.iter().filter(|one| is_in(one)).map(T::failed);
-        let failed = failed.fold(0, u64::saturating_add);
-        if failed == 0 {
+        if !seen.iter().any(is_in) {
             told.push(known);
             continue;
         }
-        if known.failed() > failed.saturating_add(failed / BESIDE) {
+        let sum = |of: fn(&T) -> u64| {
+            let each = seen.iter().filter(|one| is_in(one)).map(of);
+            each.fold(0, u64::saturating_add)
+        };
+        let (failed, not_sent) = (sum(T::failed), sum(T::not_sent));
+        let is_more = |known: u64, seen: u64| known > seen.saturating_add(seen / BESIDE);
+        // In an outage whose breaker was open from before there may be no failure at all.
+        let is_unsent = known.failed() == 0 && failed == 0;
+        if is_more(known.failed(), failed) || is_unsent && is_more(known.not_sent(), not_sent) {
             // Somebody else failed beside it: what it saw is a part of this.
             seen.retain(|one| !is_in(one));
             told.push(known);
