@@ -25,13 +25,6 @@ use std::process::ExitCode;
 
 use cli::{Cli, Command};
 use process::{signals, telemetry};
-use tikv_jemallocator::Jemalloc;
-
-/// Gives the memory that a burst or a stall needed back to the system within seconds; the allocator of glibc keeps it as long as
-/// the process lives. Anonymous memory 40 s after a legacy had stalled for 8 s at 300 requests a second, when its 2,300 clients had gone:
-/// 148 MiB with glibc's, 62 with mimalloc, 27 with this one, at the same CPU.
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     let cli: Cli = cli::parse();

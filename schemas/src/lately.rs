@@ -110,8 +110,8 @@ pub struct CandidateFailures {
     pub not_sent: u64,
 }
 
-/// A stretch of time in which the candidate answered with server errors (5xx) where the legacy did not, on one in twenty of the compared
-/// requests or more, as the process that compared them counted it.
+/// A stretch of time in which the candidate answered with server errors (5xx) where the legacy did not, surely on more than one in twenty
+/// of the compared requests, as the process that compared them counted it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateErrors {
     /// Its version; may be empty.
@@ -134,9 +134,9 @@ pub struct CandidateErrors {
 /// what the counts of a minute hide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateSeen {
-    /// The latest stretches in which it gave no answer, the earliest first.
+    /// Stretches in which it gave no answer, the earliest first: of many those that cost the most, and the last.
     pub failures: Vec<CandidateFailures>,
-    /// The latest in which it answered with errors, the earliest first.
+    /// Those in which it answered with errors, the earliest first: of many those with the most.
     pub errors: Vec<CandidateErrors>,
 }
 

@@ -174,10 +174,10 @@ fn errors_of_the_candidate_alone_are_told_on_top_while_they_last_and_behind_them
     };
     send(5);
     fails.store(true, Ordering::SeqCst);
-    send(6);
+    send(10);
     for of in [&mirror, &ui] {
         let told = [
-            "Candidate answers with errors</strong>: 6 of ",
+            "Candidate answers with errors</strong>: 10 of ",
             " requests since ",
             "(legacy: 0)",
         ];
@@ -190,15 +190,19 @@ fn errors_of_the_candidate_alone_are_told_on_top_while_they_last_and_behind_them
     wait_or_tell(
         || {
             let told = top();
-            told.contains("candidate answers with errors: 6 of ")
+            told.contains("candidate answers with errors: 10 of ")
                 .then_some(())
         },
         top,
     );
     fails.store(false, Ordering::SeqCst);
-    send(40);
+    send(60);
     for of in [&mirror, &ui] {
-        says(of, "/", &["Candidate answered with errors</strong>: 6 of "]);
+        says(
+            of,
+            "/",
+            &["Candidate answered with errors</strong>: 10 of "],
+        );
         says(of, "/history", &[": candidate answered with errors from "]);
     }
     ui.stop();

@@ -4,9 +4,15 @@
 //! somebody on call asks for first. As in `stretches` beside this, what was counted since the last look is looked at, and no request
 //! pays for it.
 //!
-//! A candidate that fails on one request in a thousand has differences, and no stretch. So a stretch is one in twenty or more. It begins
-//! where the errors began to be so many: each counts for it, and each twentieth other one against it, and at nothing all is forgotten. It
-//! is over when so many others followed that three of them would be errors at its rate.
+//! A candidate that fails on one request in a hundred has differences, and no stretch, however long it is looked at: chance puts three of
+//! its errors together many times an hour. So a stretch is surely one in twenty or more. Errors may become one where they began to be so
+//! many: each counts for it, and each twentieth other one against it, and at nothing all is forgotten. They are one when so many of so
+//! many requests are too unlikely at one in twenty. It is over when what followed is surely rarer than one in twenty, and than half of
+//! what the stretch had.
+//!
+//! How unlikely that is, is said by the bound of Chernoff (1952; Hoeffding 1963, theorem 1): of `n` independent requests, `k` or more are
+//! errors at a share `p` below `k/n` with a probability of at most `exp(-n·KL(k/n‖p))`, where `KL(q‖p) = q·ln(q/p) + (1-q)·ln((1-q)/(1-p))`;
+//! for `p` above `k/n` the same holds for `k` or fewer.
 
 use std::collections::VecDeque;
 
@@ -17,9 +23,28 @@ use super::sighting::Sighting;
 use super::stretches::keep;
 
 /// Errors of a stretch: fewer may be those of one bad client.
-const LEAST: u64 = 3;
+const LEAST: u64 = 5;
 /// One in so many compared requests.
 const ONE_IN: u64 = 20;
+const SHARE: f64 = 1.0 / ONE_IN as f64;
+/// How unlikely chance must be, as `-ln` of its bound: 3.4 in ten million, of which five errors of five at one in twenty are just less
+/// (3.1). It is asked at each look. At a share of one in fifty or less chance has it once in months, since it must begin with an error,
+/// and at one in a hundred the same five are three thousand times rarer.
+const SURE: f64 = 14.9;
+
+/// `-ln` of the bound on the probability that of so many requests so few or so many are errors, at this share.
+fn evidence(requests: u64, errors: u64, share: f64) -> f64 {
+    let requests = requests as f64;
+    let errors = (errors as f64).min(requests);
+    let part = |counted: f64, expected: f64| {
+        if counted > 0.0 {
+            counted * (counted / expected).ln()
+        } else {
+            0.0
+        }
+    };
+    part(errors, requests * share) + part(requests - errors, requests * (1.0 - share))
+}
 
 /// Mismatches in which one service alone answered with a server error.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,6 +112,12 @@ impl Verdicts {
         self.legacy_errors = self.legacy_errors.saturating_add(count);
     }
 
+    /// Whether the candidate alone answered more than one in twenty with an error, in twentieths.
+    fn excess(&self) -> std::cmp::Ordering {
+        let errors = self.alone.candidate.saturating_mul(ONE_IN);
+        errors.cmp(&self.compared)
+    }
+
     fn merge(&mut self, other: &Self) {
         self.add_mismatches(other.compared, &other.alone);
         self.add_legacy_errors(other.legacy_errors);
@@ -96,14 +127,10 @@ impl Verdicts {
 /// Errors that may become a stretch, or are one.
 struct Run {
     version: String,
-    from: Timestamp,
-    to: Timestamp,
-    /// Up to the last of them.
+    /// Up to the last look at which one in twenty or more were errors.
     counted: Verdicts,
-    /// Behind it.
+    /// Behind it: fewer are.
     calm: Verdicts,
-    /// In twentieths.
-    weight: u64,
     is_stretch: bool,
 }
 
@@ -115,10 +142,11 @@ impl Run {
             alone,
         } = self.counted;
         let both = legacy_errors.saturating_sub(alone.legacy);
+        let (from, to) = alone.span.unwrap_or_default();
         CandidateErrors {
             candidate_version: self.version.clone(),
-            from: self.from,
-            to: self.to,
+            from,
+            to,
             ended,
             compared,
             errors: alone.candidate.saturating_add(both).min(compared),
@@ -126,16 +154,40 @@ impl Run {
         }
     }
 
+    fn add(&mut self, look: &Verdicts) {
+        self.calm.merge(look);
+        if self.calm.excess().is_ge() {
+            let calm = std::mem::take(&mut self.calm);
+            self.counted.merge(&calm);
+        }
+    }
+
+    /// Whether these are surely no errors of one in twenty or less.
+    fn is_sure(&self) -> bool {
+        let Verdicts {
+            compared, alone, ..
+        } = self.counted;
+        alone.candidate >= LEAST
+            && self.counted.excess().is_gt()
+            && evidence(compared, alone.candidate, SHARE) >= SURE
+    }
+
+    /// Whether what is not yet one may be forgotten.
+    fn is_spent(&self) -> bool {
+        let mut all = self.counted;
+        all.merge(&self.calm);
+        all.excess().is_le()
+    }
+
     /// Whether what followed shows that it is over.
     fn is_over(&self) -> bool {
-        let most = LEAST * ONE_IN;
-        let would_show = self.counted.compared.saturating_mul(LEAST);
-        let would_show = would_show.div_ceil(self.counted.alone.candidate.max(1));
-        self.calm.compared >= would_show.min(most)
+        let rate = self.counted.alone.candidate as f64 / self.counted.compared.max(1) as f64;
+        let calm = &self.calm;
+        evidence(calm.compared, calm.alone.candidate, SHARE.max(rate / 2.0)) >= SURE
     }
 }
 
-/// The latest stretches.
+/// The latest stretches, and of many those with the most errors.
 #[derive(Default)]
 pub(super) struct Erring {
     ended: VecDeque<CandidateErrors>,
@@ -147,50 +199,35 @@ impl Erring {
     pub(super) fn look(&mut self, look: &Verdicts, version: &str, now: Timestamp) {
         if self.run.as_ref().is_some_and(|run| run.version != version) {
             // It is another candidate: of the one before nothing more will be known.
-            self.end(None);
+            self.end(now);
         }
-        match (look.alone.span, &mut self.run) {
-            (None, None) => return,
-            (None, Some(run)) => run.calm.merge(look),
-            (Some((from, to)), run) => {
-                let run = run.get_or_insert_with(|| Run {
+        match &mut self.run {
+            Some(run) => run.add(look),
+            None if look.excess().is_gt() => {
+                self.run = Some(Run {
                     version: version.to_owned(),
-                    from,
-                    to,
-                    counted: Verdicts::default(),
+                    counted: *look,
                     calm: Verdicts::default(),
-                    weight: 0,
                     is_stretch: false,
                 });
-                // What was asked again is counted later than what was not.
-                run.from = run.from.min(from);
-                run.to = run.to.max(to);
-                let calm = std::mem::take(&mut run.calm);
-                run.counted.merge(&calm);
-                run.counted.merge(look);
             }
+            None => {}
         }
         let Some(run) = &mut self.run else {
             return;
         };
-        let errors = look.alone.candidate;
-        run.weight = run
-            .weight
-            .saturating_add(errors.saturating_mul(ONE_IN))
-            .saturating_sub(look.compared);
-        let counted = &run.counted;
-        run.is_stretch |= counted.alone.candidate >= LEAST
-            && counted.alone.candidate.saturating_mul(ONE_IN) >= counted.compared;
-        if run.is_stretch && errors == 0 && run.is_over() {
-            self.end(Some(now));
-        } else if !run.is_stretch && run.weight == 0 {
+        run.is_stretch |= run.is_sure();
+        if run.is_stretch && run.is_over() {
+            self.end(now);
+        } else if !run.is_stretch && run.is_spent() {
             self.run = None;
         }
     }
 
-    fn end(&mut self, ended: Option<Timestamp>) {
+    fn end(&mut self, ended: Timestamp) {
         if let Some(run) = self.run.take().filter(|run| run.is_stretch) {
-            keep(&mut self.ended, run.told(ended), MAX_STRETCHES);
+            let one = run.told(Some(ended));
+            keep(&mut self.ended, one, MAX_STRETCHES, |one| one.errors);
         }
     }
 
@@ -203,89 +240,4 @@ impl Erring {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_micros(1_790_000_000_000_000 + second * 1_000_000)
-    }
-
-    /// Of looks: when, how many were compared, how many of them the candidate alone answered with an error, how many both did.
-    fn told(looks: &[(i64, u64, u64, u64)]) -> Vec<(i64, i64, Option<i64>, [u64; 3])> {
-        let mut erring = Erring::default();
-        for (second, compared, alone, both) in looks {
-            let look = Verdicts {
-                compared: *compared,
-                legacy_errors: *both,
-                alone: ErrorsAlone {
-                    candidate: *alone,
-                    legacy: 0,
-                    span: (*alone > 0).then(|| (at(*second), at(*second))),
-                },
-            };
-            erring.look(&look, "2", at(*second));
-        }
-        let second = |time: Timestamp| (time.as_micros() - at(0).as_micros()) / 1_000_000;
-        let each = erring.told().into_iter();
-        each.map(|one| {
-            let counts = [one.compared, one.errors, one.legacy_errors];
-            let ended = one.ended.map(second);
-            (second(one.from), second(one.to), ended, counts)
-        })
-        .collect()
-    }
-
-    #[test]
-    fn a_stretch_is_from_the_first_error_to_the_last_and_over_when_others_follow() {
-        let down = [(0, 10, 0, 0), (1, 10, 6, 1), (2, 10, 10, 0), (3, 0, 0, 0)];
-        assert_eq!(told(&down), [(1, 2, None, [20, 17, 1])]);
-        // At its rate, one of four would be none.
-        let doubt = [&down[..], &[(4, 3, 0, 0)]].concat();
-        assert_eq!(told(&doubt), [(1, 2, None, [20, 17, 1])]);
-        let over = [&doubt[..], &[(5, 9, 0, 0), (60, 10, 0, 0)]].concat();
-        assert_eq!(told(&over), [(1, 2, Some(5), [20, 17, 1])]);
-        let two = [&over[..], &[(61, 10, 9, 0)]].concat();
-        assert_eq!(told(&two).len(), 2);
-    }
-
-    #[test]
-    fn a_route_that_always_fails_is_one_and_a_few_errors_are_none() {
-        let route: Vec<_> = (0..400)
-            .map(|second| (second, 9, u64::from(second % 2 == 0), 0))
-            .collect();
-        assert_eq!(told(&route), [(0, 398, None, [3_591, 200, 0])]);
-        let seldom: Vec<_> = (0..4_000)
-            .map(|second| (second, 10, u64::from(second % 10 == 0), 0))
-            .collect();
-        assert!(told(&seldom).is_empty(), "{:?}", told(&seldom));
-        // Behind them, all of a sudden, it begins when it began.
-        let then = [&seldom[..], &[(4_001, 9, 9, 0), (4_002, 9, 9, 0)]].concat();
-        assert_eq!(told(&then), [(4_001, 4_002, None, [18, 18, 0])]);
-        // Both services fail: that is no fault of the candidate's.
-        let both: Vec<_> = (0..9).map(|second| (second, 9, 0, 9)).collect();
-        assert!(told(&both).is_empty());
-    }
-
-    #[test]
-    fn another_candidate_does_not_go_on_with_the_errors_of_the_one_before() {
-        let mut erring = Erring::default();
-        let look = Verdicts {
-            compared: 9,
-            legacy_errors: 0,
-            alone: ErrorsAlone {
-                candidate: 9,
-                legacy: 0,
-                span: Some((at(1), at(1))),
-            },
-        };
-        for version in ["1", "2"] {
-            erring.look(&look, version, at(1));
-        }
-        let told = erring.told();
-        let told: Vec<_> = told
-            .iter()
-            .map(|one| (one.candidate_version.as_str(), one.errors, one.ended))
-            .collect();
-        assert_eq!(told, [("1", 9, None), ("2", 9, None)]);
-    }
-}
+mod tests;

@@ -45,7 +45,7 @@ impl Lately {
         if outcome.is_failure()
             && let Some(over) = ClientsNow::fail(&mut self.failures, count, now)
         {
-            keep(&mut self.earlier, over, MAX_STRETCHES);
+            keep(&mut self.earlier, over, MAX_STRETCHES, |one| one.failed);
         }
         if let Some(second) = self.second(now)
             && let Some(sum) = second.counts.get_mut(outcome.index())

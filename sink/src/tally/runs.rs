@@ -4,7 +4,7 @@
 //! so a watermark carries their sums, which a reader must find exactly. Tallies of the open interval still change, so the
 //! watermark lists them with their revisions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use parity_schemas::lately::{CandidateSeen, MAX_RECORDED};
@@ -14,6 +14,7 @@ use parity_schemas::watermark::{OpenTally, Watermark};
 use super::epochs::Settled;
 use super::interval::Interval;
 use super::routes::{Routes, TallyGeneration};
+use super::stretches::{keep, lost};
 
 /// A part of the sums is dropped once it covers this much time …
 const SHORTEST_PART: Duration = Duration::from_hours(24);
@@ -144,16 +145,29 @@ impl Runs {
     }
 }
 
-/// The latest of what was seen of one version. The runs of a process that had the same one, under other rules, have the same.
+/// What was seen of one version, of too much the largest. The runs of a process that had the same one, under other rules, have the same.
 fn of_version(seen: &CandidateSeen, version: &str) -> CandidateSeen {
-    fn latest<T: Clone>(all: &[T], is_of_it: impl Fn(&T) -> bool) -> Vec<T> {
-        let mut of_it: Vec<T> = all.iter().filter(|one| is_of_it(one)).cloned().collect();
-        of_it.drain(..of_it.len().saturating_sub(MAX_RECORDED));
-        of_it
+    fn most<'a, T: Clone + 'a>(
+        of_it: impl Iterator<Item = &'a T>,
+        size: impl Fn(&T) -> u64,
+    ) -> Vec<T> {
+        let mut kept = VecDeque::new();
+        for one in of_it {
+            keep(&mut kept, one.clone(), MAX_RECORDED, &size);
+        }
+        kept.into()
     }
+    let failures = seen.failures.iter();
+    let errors = seen.errors.iter();
     CandidateSeen {
-        failures: latest(&seen.failures, |one| one.candidate_version == version),
-        errors: latest(&seen.errors, |one| one.candidate_version == version),
+        failures: most(
+            failures.filter(|one| one.candidate_version == version),
+            lost,
+        ),
+        errors: most(
+            errors.filter(|one| one.candidate_version == version),
+            |one| one.errors,
+        ),
     }
 }
 

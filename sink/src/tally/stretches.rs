@@ -16,12 +16,22 @@ const LEAST: u64 = 3;
 /// A failure this long before is not the begin of a stretch.
 const NEAR_MICROS: i64 = 1_000_000;
 
-/// Adds one to a list of the latest.
-pub(super) fn keep<T>(list: &mut VecDeque<T>, one: T, most: usize) {
+/// Adds one to a list in order of time. Of too many the smallest is left out, the earliest of equals, and never the last: so a night of
+/// many small ones leaves what matters.
+pub(super) fn keep<T>(list: &mut VecDeque<T>, one: T, most: usize, size: impl Fn(&T) -> u64) {
     while list.len() >= most {
-        list.pop_front();
+        let smallest = list.iter().map(&size).enumerate();
+        let Some((place, _)) = smallest.min_by_key(|(_, size)| *size) else {
+            break;
+        };
+        list.remove(place);
     }
     list.push_back(one);
+}
+
+/// How many requests a stretch cost.
+pub(super) const fn lost(one: &CandidateFailures) -> u64 {
+    one.failed.saturating_add(one.not_sent)
 }
 
 /// What of the candidate was counted between two looks.
@@ -142,7 +152,7 @@ impl Stretches {
     fn end(&mut self, answered: Option<Timestamp>) {
         if let Some(mut open) = self.open.take().filter(counts) {
             open.answered = answered;
-            keep(&mut self.ended, open, MAX_STRETCHES);
+            keep(&mut self.ended, open, MAX_STRETCHES, lost);
         }
     }
 

@@ -423,11 +423,20 @@ fn check_seen(store: &StoreConfig, fill: impl Fn(&[Record])) {
             ..Watermark::begun(minutes_ago(60 + ago))
         }))
     };
+    let one = run("one", 1, false, Some(seen(1)));
+    let mut earlier = one.clone();
+    if let Record::Watermark(earlier) = &mut earlier {
+        earlier.revision = 0;
+        earlier.written = minutes_ago(2);
+        earlier.candidate = Some(seen(7));
+    }
+    fill(&[earlier]);
     fill(&[
         run("old", 0, false, None),
-        run("one", 1, false, Some(seen(1))),
+        one,
         run("two", 2, true, Some(seen(2))),
         run("before", 30, true, Some(seen(3))),
+        run("long before", 300, true, Some(seen(4))),
     ]);
     let reader = Reader::open(store).expect("it opens");
     let migration = identity().migration;

@@ -31,6 +31,8 @@ const RESTART_MICROS: i64 = 60_000_000;
 trait Stretch {
     fn span(&self) -> (Timestamp, Timestamp);
     fn failed(&self) -> u64;
+    /// Requests that were not sent meanwhile.
+    fn not_sent(&self) -> u64;
     /// Takes over what the record knows besides.
     fn take(&mut self, known: &Self);
 }
@@ -44,6 +46,10 @@ impl Stretch for CandidateOutage {
         self.unanswered
     }
 
+    fn not_sent(&self) -> u64 {
+        self.not_sent
+    }
+
     // What was not sent is counted for each stretch, too.
     fn take(&mut self, _known: &Self) {}
 }
@@ -55,6 +61,10 @@ impl Stretch for ClientOutage {
 
     fn failed(&self) -> u64 {
         self.failed
+    }
+
+    fn not_sent(&self) -> u64 {
+        0
     }
 
     fn take(&mut self, known: &Self) {
@@ -81,7 +91,7 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
             }
         }
         for one in &run.candidate.errors {
-            let mut one = one.clone();
+            let mut one = closed(one, &run.candidate_version);
             if !is_live {
                 one.ended = one.ended.or(Some(run.written));
             }
@@ -101,6 +111,17 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
         outages.into_values().collect(),
         errors.into_values().collect(),
     );
+}
+
+/// Errors as a process has seen them whose candidate is of this version. Of another one nothing goes on: an older program does not say when
+/// it was replaced.
+fn closed(errors: &CandidateErrors, version: &str) -> CandidateErrors {
+    let is_of_it = errors.candidate_version == version;
+    let ended = errors.ended.or((!is_of_it).then_some(errors.to));
+    CandidateErrors {
+        ended,
+        ..errors.clone()
+    }
 }
 
 /// What a process has seen, each with when it began. The last that goes on did so until that was written.
@@ -136,13 +157,15 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
     };
     let seen = CandidateSeen {
         failures: status.candidate_failures.clone(),
-        errors: status.candidate_errors.clone(),
+        errors: Vec::new(),
     };
+    let errors = status.candidate_errors.iter();
+    let errors = errors.map(|one| closed(one, &status.candidate_version));
     let asked = status.clients_now.as_ref().map(|now| now.to);
     let written = asked.unwrap_or(window.from);
     let outages = stretches(&seen, &status.candidate_version, written);
     let outages: Vec<CandidateOutage> = outages.map(|(_, outage)| outage).collect();
-    tell(history, outages, seen.errors);
+    tell(history, outages, errors.collect());
     let Some(now) = &status.clients_now else {
         return;
     };
@@ -283,13 +306,19 @@ fn sharpened<T: Stretch>(
                 && begun < to.saturating_add_micros(NEAR_MICROS)
                 && from.saturating_add_micros(-NEAR_MICROS) < over
         };
-        let failed = seen.iter().filter(|one| is_in(one)).map(T::failed);
-        let failed = failed.fold(0, u64::saturating_add);
-        if failed == 0 {
+        if !seen.iter().any(is_in) {
             told.push(known);
             continue;
         }
-        if known.failed() > failed.saturating_add(failed / BESIDE) {
+        let sum = |of: fn(&T) -> u64| {
+            let each = seen.iter().filter(|one| is_in(one)).map(of);
+            each.fold(0, u64::saturating_add)
+        };
+        let (failed, not_sent) = (sum(T::failed), sum(T::not_sent));
+        let is_more = |known: u64, seen: u64| known > seen.saturating_add(seen / BESIDE);
+        // In an outage whose breaker was open from before there may be no failure at all.
+        let is_unsent = known.failed() == 0 && failed == 0;
+        if is_more(known.failed(), failed) || is_unsent && is_more(known.not_sent(), not_sent) {
             // Somebody else failed beside it: what it saw is a part of this.
             seen.retain(|one| !is_in(one));
             told.push(known);

@@ -327,7 +327,7 @@ fn it_has_what_was_seen_of_the_candidate_to_the_second() {
         ..group("status")
     };
     for millis in [1_000, 1_250] {
-        for _ in 0..2 {
+        for _ in 0..3 {
             recorder.compared(&route, 200, target);
             let groups = [status(500)];
             let seen = Sighting::unconfirmed(new_id(), at(millis), &groups);
@@ -350,7 +350,7 @@ fn it_has_what_was_seen_of_the_candidate_to_the_second() {
     assert_eq!((errors.from, errors.to), (at(1_000), at(1_250)));
     assert_eq!(
         (errors.compared, errors.errors, errors.legacy_errors),
-        (4, 4, 0)
+        (6, 6, 0)
     );
     let [failures] = &seen.failures[..] else {
         panic!("{seen:?}");

@@ -114,6 +114,51 @@ fn run(
     }
 }
 
+/// The breaker was open when the candidate was asked for the first time, so nothing failed.
+#[test]
+fn what_only_was_not_sent_is_counted_once() {
+    let unsent = |not_sent| CandidateOutage {
+        not_sent,
+        ..outage(67, 90, 0, 1)
+    };
+    // The record has it of the same mirror.
+    assert_eq!(told(vec![unsent(9)], vec![unsent(9)]), [(67, 90, 0, 9)]);
+    // It is later by a moment.
+    assert_eq!(told(vec![unsent(9)], vec![unsent(12)]), [(67, 90, 0, 12)]);
+    // Another mirror did not send more, and the record has failures.
+    assert_eq!(told(vec![unsent(40)], vec![unsent(9)]), [(67, 90, 0, 40)]);
+    let minutes = outage(60, 120, 7, 60);
+    assert_eq!(told(vec![minutes], vec![unsent(9)]), [(60, 120, 7, 0)]);
+    let status = crate::view::Status {
+        candidate_failures: vec![parity_schemas::lately::CandidateFailures {
+            candidate_version: "2".to_owned(),
+            from: at(190),
+            to: at(190),
+            answered: Some(at(200)),
+            failed: 0,
+            not_sent: 9,
+        }],
+        ..status()
+    };
+    let mut history = history();
+    let seen = (190, 190, Some(200), 0, 9);
+    recorded(&mut history, &[run("a", (false, 300), &[seen])], at(300));
+    witness(&mut history, &status);
+    let told: Vec<u64> = history.outages.iter().map(|one| one.not_sent).collect();
+    assert_eq!(told, [9]);
+}
+
+fn status() -> crate::view::Status {
+    serde_json::from_value(serde_json::json!({
+        "migration": "m", "legacy_version": "", "candidate_version": "2", "rules_hash": "", "clients": {},
+        "last_failed_client": null, "ready": true, "shadowing": true, "legacy_reachable": true,
+        "candidate_reachable": true, "shadows_in_flight": 0, "shadow_bytes": 0, "store_error": null,
+        "store_loss": null, "records_queued": 0, "records_dropped": 0, "spool_bytes": 0, "recording": null,
+        "descriptors_low": null, "config_error": null
+    }))
+    .expect("a status")
+}
+
 type Told = (i64, i64, Option<i64>, u64, u64);
 
 fn of_runs(runs: &[RunSeen]) -> Vec<Told> {
@@ -198,17 +243,18 @@ fn errors_end_with_their_process_and_those_of_several_are_added_up() {
     let status = crate::view::Status {
         candidate_version: "2".to_owned(),
         candidate_errors: vec![errors(100, 300, None, 44)],
-        ..serde_json::from_value(serde_json::json!({
-            "migration": "m", "legacy_version": "", "candidate_version": "2", "rules_hash": "", "clients": {},
-            "last_failed_client": null, "ready": true, "shadowing": true, "legacy_reachable": true,
-            "candidate_reachable": true, "shadows_in_flight": 0, "shadow_bytes": 0, "store_error": null,
-            "store_loss": null, "records_queued": 0, "records_dropped": 0, "spool_bytes": 0, "recording": null,
-            "descriptors_low": null, "config_error": null
-        }))
-        .expect("a status")
+        ..status()
     };
     witness(&mut found, &status);
     assert_eq!(told(&found), [(100, None, 44)]);
+    // It is of the candidate before this one: nothing of it goes on.
+    let next = crate::view::Status {
+        candidate_version: "3".to_owned(),
+        ..status.clone()
+    };
+    let mut replaced = history();
+    witness(&mut replaced, &next);
+    assert_eq!(told(&replaced), [(100, Some(300), 44)]);
     let mut both = history();
     let runs = [
         of("a", (false, 300), std::slice::from_ref(&open)),
