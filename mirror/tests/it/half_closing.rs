@@ -137,7 +137,7 @@ fn hanging() -> Service {
 fn one_that_closes_everything_lets_both_services_go_though_no_reset_comes() {
     let (legacy, candidate) = (hanging(), hanging());
     let mirror = Rig::new(&legacy, &candidate)
-        .limits(|limits| limits.candidate_deadline = std::time::Duration::from_secs(60))
+        .limits(|limits| limits.candidate_deadline = std::time::Duration::from_mins(1))
         .start();
     for behind in ["", "GET /hang HTTP/1.1\r\nhost: test\r\n\r\n"] {
         let mut client = mirror.client();
