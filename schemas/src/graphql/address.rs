@@ -72,8 +72,8 @@ impl<'t> Asked<'t> {
 }
 
 /// Whether some servers take a name for one of [`NAMES`] and others do not: in other case, with blanks, dots or other signs in it, with a
-/// bracket around or behind it (`query[]`, `[query]`), as a part of it (`model.query`), or with what some cut, fold to a plain letter, decode once
-/// more, or take for the end of a pair.
+/// bracket around or behind it (`query[]`, `[query]`), or with what some cut, fold to a plain letter, decode once more, or take for the
+/// end of a pair. A member of something else (`variables[query]`) is none.
 fn is_read_by_some(name: &str) -> bool {
     if NAMES.contains(&name) {
         return false;
@@ -83,9 +83,10 @@ fn is_read_by_some(name: &str) -> bool {
         return true;
     }
     let is_sign = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-');
-    let parts = name.split(is_sign).filter(|part| !part.is_empty());
-    std::iter::once(name)
-        .chain(parts)
+    let first = name.split(is_sign).find(|part| !part.is_empty());
+    [Some(name), first]
+        .into_iter()
+        .flatten()
         .any(|name| NAMES.iter().any(|known| letters(known).eq(letters(name))))
 }
 

@@ -252,7 +252,7 @@ const DOUBTFUL: &str = "query QUERY Query qUERY %51uery query%00 query%00x %00qu
     query[0] query[a][b] query%5B%5D query[ query] [query] []query query. .query query.a ?query %3Fquery $query query: \
     %22query%22 'query' query%3D query%26 query%23 query%3B query/ query%2500 %2571uery qu%2565ry %25u0071uery \
     query%E2%80%8B %EF%BB%BFquery %EF%BD%91uery que%CC%88ry q%C3%BCery operationname operationName[] operation_name \
-    operationName%00 documentid documentId[] document.id document_id extensions[persistedQuery][sha256Hash] Extensions \
+    operationName%00 documentid documentId[] document.id document_id extensions[persistedQuery][sha256Hash] Extensions x%26query x%3Bquery x%3D1 \
     exten%C5%BFions ID id[] i.d doc.id doc+id docid doc-id query.id queryid hash[] HASH hash%00";
 /// Names that nobody takes for another one.
 const CLEAR: &str = "variables variables[query] variables[id] v utm_source user.id user[id] query_hash queries requery x-query cache-id _ \
