@@ -102,6 +102,7 @@ impl Pipeline {
             rule_ids(settings),
         );
         counting.kept = settings.retention.tallies;
+        counting.candidate_deadline = settings.mirror.policy.limits.candidate_deadline;
         let target_key = TargetKey::new(&settings.redaction_key);
         target_key.name().clone_into(&mut counting.target_key);
         let book = TallyBook::new(counting);

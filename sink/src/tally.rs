@@ -94,7 +94,12 @@ pub struct TallyConfig {
     pub started: Timestamp,
     /// How long a store keeps tallies.
     pub kept: Duration,
+    /// So long before it timed out a request was sent to the candidate.
+    pub candidate_deadline: Duration,
 }
+
+/// As long as a mirror waits for the candidate if nothing else is said.
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(5);
 
 impl TallyConfig {
     /// The default limits, started now; targets are not known to anybody else.
@@ -108,6 +113,7 @@ impl TallyConfig {
             target_key: TargetKey::new(new_id().as_bytes()).name().to_owned(),
             started: Timestamp::now(),
             kept: Retention::default().tallies,
+            candidate_deadline: DEFAULT_DEADLINE,
         }
     }
 }

@@ -223,7 +223,7 @@ fn judge(terms: &Terms, purpose: Purpose, outcome: Result<(), Unanswered>) {
         Err(Unanswered::Ours(reason)) if reason.is_our_drop() => (None, ShadowEnd::Shed),
         Err(Unanswered::Ours(_)) | Ok(()) => (None, ShadowEnd::Sent),
     };
-    terms.candidate_did(fault);
+    terms.candidate_did(fault, terms.limits().candidate_deadline);
     terms.meters().shadow(purpose, end);
 }
 

@@ -83,13 +83,14 @@ impl Breaker {
         self.seen.forget();
     }
 
-    /// The candidate could not be reached, or did not answer in time; `limit` such failures in a row open the breaker.
-    pub(crate) fn failed(&self, limit: u32, pause: Duration) {
+    /// The candidate could not be reached, or did not answer a request that was sent so long `before`; `limit` such failures in a row open
+    /// the breaker.
+    pub(crate) fn failed(&self, limit: u32, pause: Duration, before: Duration) {
         let limit = limit.max(1);
         // Two workers that fail at once may count as one; the breaker opens one failure later.
         let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
         self.failures.store(failures, Ordering::Relaxed);
-        let _changed = self.seen.answers(false);
+        let _changed = self.seen.failed(before);
         if failures >= limit && !self.is_open() {
             // Before the state: who sees that it is open must see when the next probe may go.
             self.probe_at
@@ -127,16 +128,16 @@ mod tests {
     fn it_opens_at_the_limit_probes_once_per_pause_and_closes_on_success() {
         let breaker = Breaker::new();
         let hour = Duration::from_hours(1);
-        breaker.failed(2, hour);
+        breaker.failed(2, hour, Duration::ZERO);
         assert!(breaker.allows(hour));
         breaker.succeeded();
-        breaker.failed(2, hour);
+        breaker.failed(2, hour, Duration::ZERO);
         assert!(breaker.allows(hour), "the row was interrupted");
-        breaker.failed(2, hour);
+        breaker.failed(2, hour, Duration::ZERO);
         assert!(breaker.is_open() && !breaker.allows(hour));
 
         let probing = Breaker::new();
-        probing.failed(1, Duration::ZERO);
+        probing.failed(1, Duration::ZERO, Duration::ZERO);
         assert!(probing.is_open() && probing.allows(Duration::ZERO));
         probing.succeeded();
         assert!(!probing.is_open());
@@ -156,10 +157,10 @@ mod tests {
         let breaker = Breaker::new();
         assert!(breaker.allows(hour));
         assert_eq!(seen(&breaker), (false, false, false), "nothing was sent");
-        breaker.failed(2, hour);
+        breaker.failed(2, hour, Duration::ZERO);
         assert_eq!(seen(&breaker), (true, false, true));
         let first = since(&breaker);
-        breaker.failed(2, hour);
+        breaker.failed(2, hour, Duration::ZERO);
         assert_eq!(seen(&breaker), (true, true, true));
         assert_eq!(since(&breaker), first, "since the first of them");
         breaker.broke_off();

@@ -43,6 +43,8 @@ pub(super) struct Reached {
     state: AtomicU8,
     /// When it began to be down, in microseconds since 1970.
     down_since: AtomicI64,
+    /// When it began to answer again, or first did.
+    answers_since: AtomicI64,
     /// Clients in a row that gave up on it, without an answer between them; and when the first of them left.
     given_up: AtomicU32,
     given_up_since: AtomicI64,
@@ -51,20 +53,42 @@ pub(super) struct Reached {
 impl Reached {
     /// Records whether it answered; returns whether that has changed. That it answers the first request is no change.
     pub(super) fn answers(&self, answers: bool) -> bool {
-        let now = if answers { ANSWERS } else { DOWN };
+        if answers {
+            self.is(ANSWERS, Duration::ZERO)
+        } else {
+            self.failed(Duration::ZERO)
+        }
+    }
+
+    /// It did not answer a request that was sent so long `before`; returns whether that has changed. If it has begun to answer since, that is
+    /// over, and says nothing of now.
+    pub(super) fn failed(&self, before: Duration) -> bool {
+        if !before.is_zero() && self.state.load(Ordering::Acquire) == ANSWERS {
+            let sent = Timestamp::now().as_micros().saturating_sub(micros(before));
+            if sent <= self.answers_since.load(Ordering::Relaxed) {
+                return false;
+            }
+        }
+        self.is(DOWN, before)
+    }
+
+    /// Records a state that is so long since.
+    fn is(&self, now: u8, since: Duration) -> bool {
         // Read first: a store on every answer would bounce the cache line between cores.
         let before = self.state.load(Ordering::Relaxed);
         if before == now {
             return false;
         }
         self.given_up.store(0, Ordering::Relaxed);
-        if !answers {
-            let since = Timestamp::now().as_micros();
-            self.down_since.store(since, Ordering::Relaxed);
-        }
+        let times = match now {
+            DOWN => &self.down_since,
+            _ => &self.answers_since,
+        };
+        let since = Timestamp::now().as_micros().saturating_sub(micros(since));
+        times.store(since, Ordering::Relaxed);
         // Behind its time: who sees that it is down must see since when.
         self.state.store(now, Ordering::Release);
-        before == DOWN || !answers
+        before == DOWN || now == DOWN
     }
 
     /// A client left that had waited for the head of its answer for [`GIVEN_UP_AFTER`]; returns whether the service is known by that not to
@@ -114,9 +138,34 @@ impl Reached {
     }
 }
 
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_out_is_of_when_the_request_was_sent() {
+        let (seen, minute) = (Reached::default(), Duration::from_mins(1));
+        assert!(!seen.answers(true));
+        assert!(!seen.failed(minute), "it was sent before the first answer");
+        assert!(seen.is_reachable());
+        assert!(seen.answers(false) && seen.answers(true));
+        assert!(!seen.failed(minute), "it answers since");
+        assert!(seen.seen().failing_since.is_none());
+        assert!(seen.answers(false));
+        let since = seen.seen().failing_since;
+        assert!(!seen.failed(minute), "nothing has changed");
+        assert_eq!(seen.seen().failing_since, since);
+        // One that was never asked before.
+        let other = Reached::default();
+        let now = Timestamp::now().as_micros();
+        assert!(other.failed(minute));
+        let since = other.seen().failing_since.expect("it is down").as_micros();
+        assert!((now - 60_000_000..now).contains(&since));
+    }
 
     /// So many clients give up; whether each time the service was found down by that.
     fn give_up(seen: &Reached, times: u32) -> Vec<bool> {

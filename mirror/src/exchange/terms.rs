@@ -102,17 +102,16 @@ impl Terms {
         self.admission().breaker().is_open()
     }
 
-    /// The candidate answered, or failed in this way. It opens the breaker by what means that it cannot be reached or does not
-    /// answer at all.
-    pub(crate) fn candidate_did(&self, fault: Option<ServiceFault>) {
+    /// The candidate answered, or failed in this way, of which a time-out tells something of the time when the request was sent: so long before.
+    /// It opens the breaker by what means that it cannot be reached or does not answer at all.
+    pub(crate) fn candidate_did(&self, fault: Option<ServiceFault>, timeout: Duration) {
         let breaker = self.admission().breaker();
+        let (limit, pause) = (self.limits.breaker_failures, self.limits.breaker_pause);
         match fault {
-            Some(
-                ServiceFault::Refused
-                | ServiceFault::TimedOut
-                | ServiceFault::Tls
-                | ServiceFault::Flood,
-            ) => breaker.failed(self.limits.breaker_failures, self.limits.breaker_pause),
+            Some(ServiceFault::TimedOut) => breaker.failed(limit, pause, timeout),
+            Some(ServiceFault::Refused | ServiceFault::Tls | ServiceFault::Flood) => {
+                breaker.failed(limit, pause, Duration::ZERO);
+            }
             Some(ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated) => {
                 breaker.broke_off();
             }

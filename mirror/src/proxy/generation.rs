@@ -255,7 +255,8 @@ impl Rolling {
 
     /// The head of the candidate's answer has arrived, or it failed in this way.
     pub(crate) fn candidate_did(&self, fault: Option<ServiceFault>) {
-        self.asker.terms().candidate_did(fault);
+        let timeout = self.rollout.head_timeout;
+        self.asker.terms().candidate_did(fault, timeout);
         self.state.candidate_began(fault.is_none());
         if fault.is_some() {
             self.state.failed(Side::Candidate);

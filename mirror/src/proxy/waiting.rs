@@ -72,7 +72,7 @@ impl Drop for Waiting<'_> {
         terms.left(side, waited, false);
         if self.counts && serving.given_up(side, waited, false) && side == Side::Candidate {
             let fault = ServiceFault::TimedOut;
-            terms.candidate_did(Some(fault));
+            terms.candidate_did(Some(fault), waited);
             if let Subject::Shadowed(ask) = self.subject {
                 ask.pending().dropped_for(side.reason(fault, false));
             }

@@ -153,7 +153,8 @@ impl TallyBook {
         if looked.is_any() {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
             let version = routes.candidate_version();
-            state.stretches.look(looked, version, now);
+            let before = self.config.candidate_deadline;
+            state.stretches.look(looked, version, now, before);
             state.erring.look(&verdicts, version, now);
         }
 

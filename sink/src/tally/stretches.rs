@@ -2,10 +2,14 @@
 //!
 //! The record counts by minutes, in which an outage of seconds has no begin and no end. So what was counted since the last look, a few
 //! times a second, is looked at: a stretch begins with a look in which most failed and ends with one in which most was answered. Requests
-//! that were not sent meanwhile belong to the stretch in which they were not, and to no other. It is of the process alone, which writes the
-//! latest into its watermark; no request pays for it.
+//! that were not sent meanwhile belong to the stretch in which they were not, and to no other. A time-out tells something of
+//! the time when the request was sent, and comes later: until then the looks are kept apart, so that it counts in the one of that time. Else
+//! a hang of three seconds would be several outages after it, each cut by the answers of a candidate that answers again. It is of the
+//! process alone, which writes the latest into its watermark; no request pays for it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
 
 use parity_schemas::lately::{CandidateFailures, MAX_STRETCHES};
 use parity_schemas::time::Timestamp;
@@ -15,6 +19,10 @@ use parity_schemas::verdict::Reason;
 const LEAST: u64 = 3;
 /// A failure this long before is not the begin of a stretch.
 const NEAR_MICROS: i64 = 1_000_000;
+/// From one look to the next, and a little more: a request that was sent this long before a look is of that look.
+const LOOK_MICROS: i64 = 300_000;
+/// Looks that are kept until no time-out of theirs can come any more: of a quarter of an hour at four a second.
+const MAX_KEPT_APART: usize = 3_600;
 
 /// Adds one to a list in order of time. Of too many the smallest is left out, the earliest of equals, and never the last: so a night of
 /// many small ones leaves what matters.
@@ -37,7 +45,9 @@ pub(super) const fn lost(one: &CandidateFailures) -> u64 {
 /// What of the candidate was counted between two looks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Look {
+    /// But for those that timed out.
     pub(super) failed: u64,
+    pub(super) timed_out: u64,
     pub(super) answered: u64,
     pub(super) not_sent: u64,
 }
@@ -47,6 +57,8 @@ impl Look {
     pub(super) fn add(&mut self, reason: Reason, count: u64) {
         let sum = if reason == Reason::BreakerOpen {
             &mut self.not_sent
+        } else if reason == Reason::CandidateTimeout {
+            &mut self.timed_out
         } else if reason.is_unanswered() {
             &mut self.failed
         } else if reason.is_candidate_failure() {
@@ -60,7 +72,88 @@ impl Look {
 
     /// Whether anything was counted.
     pub(super) const fn is_any(self) -> bool {
-        self.failed > 0 || self.answered > 0 || self.not_sent > 0
+        self.failed > 0 || self.timed_out > 0 || self.answered > 0 || self.not_sent > 0
+    }
+}
+
+/// The latest stretches, in which what timed out counts when it was sent.
+#[derive(Default)]
+pub(super) struct Stretches {
+    /// Of looks so long ago that nothing of theirs can time out any more.
+    settled: Found,
+    /// The looks behind these, in order of time, each without what timed out in it, and with what timed out of it.
+    apart: VecDeque<Apart>,
+}
+
+/// A look that is kept apart.
+struct Apart {
+    at: Timestamp,
+    version: Arc<str>,
+    look: Look,
+}
+
+impl Stretches {
+    /// Adds what was counted of this version since the last look. What timed out was sent so long `before`.
+    pub(super) fn look(&mut self, look: Look, version: &str, now: Timestamp, before: Duration) {
+        if !look.is_any() {
+            return;
+        }
+        let before = i64::try_from(before.as_micros()).unwrap_or(i64::MAX);
+        let sent = now.as_micros().saturating_sub(before);
+        let last = self.apart.back().map(|last| &last.version);
+        let version = match last {
+            Some(last) if **last == *version => Arc::clone(last),
+            _ => version.into(),
+        };
+        if look.timed_out > 0 {
+            self.timed_out(look.timed_out, &version, Timestamp::from_micros(sent));
+        }
+        self.apart.push_back(Apart {
+            at: now,
+            version,
+            look: Look {
+                timed_out: 0,
+                ..look
+            },
+        });
+        let is_over = |first: &Apart| first.at.as_micros() < sent.saturating_sub(NEAR_MICROS);
+        while self.apart.front().is_some_and(is_over) || self.apart.len() > MAX_KEPT_APART {
+            if let Some(first) = self.apart.pop_front() {
+                self.settled.look(first.look, &first.version, first.at);
+            }
+        }
+    }
+
+    /// Counts time-outs in the look of the time when they were sent. That was of the version of that time.
+    fn timed_out(&mut self, count: u64, version: &Arc<str>, sent: Timestamp) {
+        let place = self.apart.partition_point(|one| one.at < sent);
+        if let Some(one) = self.apart.get_mut(place)
+            && one.at.as_micros().saturating_sub(sent.as_micros()) < LOOK_MICROS
+        {
+            one.look.failed = one.look.failed.saturating_add(count);
+            return;
+        }
+        let before = place.checked_sub(1).and_then(|place| self.apart.get(place));
+        let look = Look {
+            failed: count,
+            ..Look::default()
+        };
+        let version = before.map_or(version, |before| &before.version);
+        let one = Apart {
+            at: sent,
+            version: Arc::clone(version),
+            look,
+        };
+        self.apart.insert(place, one);
+    }
+
+    /// The stretches, the earliest first, with the one that goes on.
+    pub(super) fn told(&self) -> Vec<CandidateFailures> {
+        let mut found = self.settled.clone();
+        for one in &self.apart {
+            found.look(one.look, &one.version, one.at);
+        }
+        found.told()
     }
 }
 
@@ -75,20 +168,21 @@ fn is_near(before: Timestamp, now: Timestamp) -> bool {
     (0..NEAR_MICROS).contains(&passed)
 }
 
-/// The latest stretches.
-#[derive(Default)]
-pub(super) struct Stretches {
+/// The stretches of looks of which nothing more will time out.
+#[derive(Clone, Default)]
+struct Found {
     ended: VecDeque<CandidateFailures>,
     open: Option<CandidateFailures>,
     /// Failures of the look before, among which more was answered.
     begun: Option<(Timestamp, u64)>,
 }
 
-impl Stretches {
+impl Found {
     /// Adds what was counted of this version since the last look.
-    pub(super) fn look(&mut self, look: Look, version: &str, now: Timestamp) {
+    fn look(&mut self, look: Look, version: &str, now: Timestamp) {
         let Look {
             failed,
+            timed_out: _,
             answered,
             not_sent,
         } = look;
@@ -157,7 +251,7 @@ impl Stretches {
     }
 
     /// The stretches, the earliest first, with the one that goes on.
-    pub(super) fn told(&self) -> Vec<CandidateFailures> {
+    fn told(&self) -> Vec<CandidateFailures> {
         let open = self.open.iter().filter(|open| counts(open));
         self.ended.iter().chain(open).cloned().collect()
     }
@@ -166,6 +260,8 @@ impl Stretches {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DEADLINE: Duration = Duration::from_secs(5);
 
     fn at(quarter: i64) -> Timestamp {
         Timestamp::from_micros(1_790_000_000_000_000 + quarter * 250_000)
@@ -178,9 +274,9 @@ mod tests {
             let look = Look {
                 failed: *failed,
                 answered: *answered,
-                not_sent: 0,
+                ..Look::default()
             };
-            stretches.look(look, "2", at(*quarter));
+            stretches.look(look, "2", at(*quarter), DEADLINE);
         }
         let quarter = |time: Timestamp| (time.as_micros() - at(0).as_micros()) / 250_000;
         let each = stretches.told().into_iter();
@@ -226,8 +322,9 @@ mod tests {
                 failed,
                 answered,
                 not_sent,
+                ..Look::default()
             };
-            stretches.look(look, "2", at(quarter));
+            stretches.look(look, "2", at(quarter), DEADLINE);
         }
         let told = stretches.told();
         let told: Vec<_> = told.iter().map(|one| (one.failed, one.not_sent)).collect();
@@ -271,7 +368,7 @@ mod tests {
             ..Look::default()
         };
         for (version, quarter) in [("1", 0), ("2", 4)] {
-            stretches.look(fails, version, at(quarter));
+            stretches.look(fails, version, at(quarter), DEADLINE);
         }
         let told = stretches.told();
         let told: Vec<_> = told
@@ -279,5 +376,63 @@ mod tests {
             .map(|one| (one.candidate_version.as_str(), one.failed))
             .collect();
         assert_eq!(told, [("1", 9), ("2", 9)]);
+    }
+
+    #[test]
+    fn a_hang_is_one_stretch_of_when_its_requests_were_sent() {
+        // It answers two in each quarter of a second, but for the three seconds from the 20th on, whose requests time out five seconds later.
+        for turns in [None, Some(30)] {
+            let mut stretches = Stretches::default();
+            for quarter in 0..80 {
+                let hangs = |at: i64| (20..32).contains(&at);
+                let look = Look {
+                    answered: if hangs(quarter) { 0 } else { 2 },
+                    timed_out: if hangs(quarter - 20) { 2 } else { 0 },
+                    ..Look::default()
+                };
+                let version = if turns.is_some_and(|turn| quarter >= turn) {
+                    "2"
+                } else {
+                    "1"
+                };
+                stretches.look(look, version, at(quarter), DEADLINE);
+                // What is known so far is of that one, also while its last requests are waited for.
+                let told = stretches.told();
+                assert_eq!(told.len(), usize::from(quarter > 40), "{quarter}");
+                assert!(told.iter().all(|one| one.from == at(20)), "{quarter}");
+            }
+            let told = stretches.told();
+            let [one] = &told[..] else {
+                panic!("{told:?}");
+            };
+            // The last ones are of the look in which it answers again, which may be of the next version.
+            let (failed, to) = match turns {
+                None => (24, 32),
+                Some(_) => (22, 30),
+            };
+            assert_eq!((one.failed, one.from, one.to), (failed, at(20), at(to)));
+            assert_eq!(one.candidate_version, "1");
+        }
+    }
+
+    #[test]
+    fn what_times_out_of_a_time_without_any_look_has_one_of_its_own() {
+        let mut stretches = Stretches::default();
+        let look = |answered, timed_out| Look {
+            answered,
+            timed_out,
+            ..Look::default()
+        };
+        stretches.look(look(1, 0), "1", at(0), DEADLINE);
+        stretches.look(look(0, 5), "1", at(60), DEADLINE);
+        stretches.look(look(1, 0), "1", at(100), DEADLINE);
+        // When nothing of it can time out any more it is the same.
+        stretches.look(look(1, 0), "1", at(200), DEADLINE);
+        let told = stretches.told();
+        let told: Vec<_> = told
+            .iter()
+            .map(|one| (one.from, one.to, one.answered, one.failed))
+            .collect();
+        assert_eq!(told, [(at(40), at(40), Some(at(100)), 5)]);
     }
 }

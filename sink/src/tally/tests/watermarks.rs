@@ -338,7 +338,7 @@ fn it_has_what_was_seen_of_the_candidate_to_the_second() {
     recorder.compared(&route, 500, target);
     recorder.matched(&route, 1, 1);
     for _ in 0..4 {
-        recorder.not_compared(&route, Reason::CandidateTimeout);
+        recorder.not_compared(&route, Reason::CandidateRefused);
     }
     drop(book.snapshot(at(1_500)));
     recorder.not_compared(&route, Reason::BreakerOpen);
