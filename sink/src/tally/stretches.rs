@@ -419,8 +419,8 @@ mod tests {
     fn what_times_out_of_a_time_without_any_look_has_one_of_its_own() {
         let mut stretches = Stretches::default();
         let look = |answered, timed_out| Look {
-            answered,
             timed_out,
+            answered,
             ..Look::default()
         };
         stretches.look(look(1, 0), "1", at(0), DEADLINE);
