@@ -66,8 +66,8 @@ pub(crate) use excused::{Equal, Excused};
 pub(crate) use excusing::ExcusedGroups;
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
-    ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago, sentences as history_sentences,
-    starts, witness,
+    Change as HistoryChange, ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago,
+    sentences as history_sentences, starts, witness,
 };
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};

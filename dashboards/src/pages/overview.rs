@@ -17,11 +17,13 @@ use parity_schemas::visible::visible;
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
     Alert, AllUnanswered, Browsed, Browsing, CauseName, ClientsView, Decided, Entry, GroupTimes,
-    Headline, Lately, Now, ReportView, Tone, a_day_ago, history_sentences, left_out,
+    Headline, Lately, Now, ReportView, Tone, Values, a_day_ago, history_sentences, left_out,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
 const MAX_REASONS: usize = 4;
+/// Causes and groups that are named with the verdict.
+const MAX_WORST: usize = 3;
 /// Causes and groups on the overview.
 const MAX_TOP: usize = 5;
 /// Routes of one outcome that are named on the overview, those with the most to say first.
@@ -43,6 +45,25 @@ impl Reasons {
 struct Top<'a> {
     entries: Vec<Entry<'a>>,
     extent: String,
+}
+
+impl<'a> Top<'a> {
+    /// What the first screen names, for who has no time to scroll.
+    fn worst(&self) -> &[Entry<'a>] {
+        self.entries.get(..MAX_WORST).unwrap_or(&self.entries)
+    }
+}
+
+/// The values of an example, but for those of a status, which its name says.
+fn values<'a>(entry: &'a Entry<'a>) -> Option<&'a Values<'a>> {
+    match entry {
+        Entry::Cause(cause) if matches!(cause.name, CauseName::Status(..)) => None,
+        Entry::Cause(cause) => {
+            let mut members = cause.listed().iter();
+            members.find_map(|member| member.difference.values.as_ref())
+        }
+        Entry::Group(group) => group.difference.values.as_ref(),
+    }
 }
 
 /// How many routes are decided in which way, those that fail, and those that are not decided.
