@@ -138,6 +138,14 @@ impl Pending {
         self.purpose
     }
 
+    /// The route that it is counted under, until it is settled.
+    pub(super) fn route(&self) -> Option<CountedRoute> {
+        let ticket = self.ticket.take();
+        let route = ticket.as_ref().map(|ticket| ticket.route().clone());
+        self.ticket.set(ticket);
+        route
+    }
+
     /// Reads its head.
     pub(crate) fn with_head<T>(&self, read: impl FnOnce(&RequestHead) -> T) -> T {
         read(&self.head.borrow())
