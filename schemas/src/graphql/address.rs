@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use super::{Asked, OPERATION_BYTES, body};
 
 /// Names by which a document or a part of it is told.
-const NAMES: [&str; 10] = [
+pub(super) const NAMES: [&str; 10] = [
     "query",
     "operationName",
     "documentId",
@@ -36,7 +36,7 @@ impl<'t> Asked<'t> {
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decoded(name)?;
-            if is_read_by_some(&name) {
+            if is_read_by_some(&name, &NAMES) {
                 return None;
             }
             let slot = match &*name {
@@ -71,11 +71,11 @@ impl<'t> Asked<'t> {
     }
 }
 
-/// Whether some servers take a name for one of [`NAMES`] and others do not: in other case, with blanks, dots or other signs in it, with a
+/// Whether some servers take a name for one of these and others do not: in other case, with blanks, dots or other signs in it, with a
 /// bracket around or behind it (`query[]`, `[query]`), or with what some cut, fold to a plain letter, decode once more, or take for the
 /// end of a pair. A member of something else (`variables[query]`) is none.
-fn is_read_by_some(name: &str) -> bool {
-    if NAMES.contains(&name) {
+pub(super) fn is_read_by_some(name: &str, names: &[&str]) -> bool {
+    if names.contains(&name) {
         return false;
     }
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && !b"%&;=".contains(&byte);
@@ -87,7 +87,7 @@ fn is_read_by_some(name: &str) -> bool {
     [Some(name), first]
         .into_iter()
         .flatten()
-        .any(|name| NAMES.iter().any(|known| letters(known).eq(letters(name))))
+        .any(|name| names.iter().any(|known| letters(known).eq(letters(name))))
 }
 
 /// What is left of a name without its signs, in lower case.
