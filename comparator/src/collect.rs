@@ -43,6 +43,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) may_hide_more: bool,
     /// The body is in a format that has texts alone, such as CSV and XML: a number is a text there, and nothing else could be.
     pub(crate) has_texts_alone: bool,
+    /// Whether there are members that have the types of keys ([`crate::yaml`]).
+    pub(crate) has_key_types: bool,
     /// How long the slower answer took, if both were asked for at once: a time that a service reads meanwhile may be later by as much.
     pub(crate) apart: Duration,
     /// Bytes of all paths and values in `findings`.
@@ -71,6 +73,7 @@ impl<'a> Collector<'a> {
             findings_cut: false,
             may_hide_more: false,
             has_texts_alone: false,
+            has_key_types: false,
             apart: Duration::ZERO,
             finding_bytes: 0,
             tolerated: Vec::new(),
@@ -104,7 +107,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Puts back what was set aside, followed by what is `wanted` of what was found since.
-    pub(crate) fn put_back(&mut self, before: Vec<Finding>, wanted: impl Fn(&Finding) -> bool) {
+    pub(crate) fn put_back(&mut self, before: Vec<Finding>, wanted: impl FnMut(&Finding) -> bool) {
         let since = std::mem::replace(&mut self.findings, before);
         self.finding_bytes = self.findings.iter().map(bytes_of).sum();
         for finding in since.into_iter().filter(wanted) {

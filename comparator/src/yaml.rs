@@ -9,6 +9,7 @@
 //! `{"!!float":".inf"}`. So neither passes for a plain string or number.
 
 mod doubt;
+mod keys;
 mod older;
 
 use std::rc::Rc;
@@ -19,6 +20,7 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Tag};
 
 use crate::notation::{number, string};
 pub(crate) use doubt::is_doubtful;
+pub(crate) use keys::{key_of, restore, unmarked};
 use older::older_type;
 
 /// A text may expand to this many times its own size. Without aliases JSON takes at most five times as many bytes; with
@@ -53,8 +55,8 @@ pub(crate) fn documents(
     read(text, max_depth, limit, false).map(|(documents, _)| documents)
 }
 
-/// The same, with each value that YAML 1.1 reads as another one replaced by a text that names its type there; `None` if
-/// there is no such value. Keys stay as they are, so that the same paths lead to the values.
+/// The same, with each value that YAML 1.1 reads as another one replaced by a text that names its type there, and with the type of each key
+/// that is no text beside it ([`keys`]); `None` if there is neither. Keys stay as they are, so that the same paths lead to the values.
 pub(crate) fn for_older_readers(
     text: &str,
     max_depth: usize,
@@ -126,7 +128,7 @@ struct Writer {
     /// By anchor id, which continues to count from one document to the next: the JSON of each anchor of this document.
     anchors: HashMap<usize, Rc<[u8]>, foldhash::fast::FixedState>,
     written: usize,
-    /// Whether values that YAML 1.1 reads as others are replaced, and whether one was.
+    /// Whether values that YAML 1.1 reads as others are replaced and keys have their types beside them, and whether there was one.
     older: bool,
     replaced: bool,
     max_depth: usize,
@@ -147,7 +149,8 @@ impl Writer {
                         "a collection as a key has no JSON".to_owned(),
                     ));
                 }
-                self.scalar(&value, 0)
+                let key_type = keys::type_of_json(&value);
+                self.scalar(&value, key_type, 0)
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let key = self.key_is_due();
@@ -160,7 +163,8 @@ impl Writer {
                     }
                     None => scalar(&value, style, tag.as_deref(), key),
                 };
-                self.scalar(&json, anchor)
+                let key_type = key.then(|| keys::type_of(&value, style, tag.as_deref(), &json));
+                self.scalar(&json, key_type.flatten().as_deref(), anchor)
             }
             Event::SequenceStart(_, anchor, tag) => self.begin(false, anchor, tag.as_deref()),
             Event::MappingStart(_, anchor, tag) => self.begin(true, anchor, tag.as_deref()),
@@ -191,8 +195,17 @@ impl Writer {
         key
     }
 
-    fn scalar(&mut self, json: &[u8], anchor: usize) -> Result<(), YamlError> {
+    /// Writes a value, or a key, with its type if it is no text.
+    fn scalar(
+        &mut self,
+        json: &[u8],
+        key_type: Option<&str>,
+        anchor: usize,
+    ) -> Result<(), YamlError> {
         let key = self.separate();
+        if let Some(name) = key_type.filter(|_| key && self.older) {
+            self.key_type(json, name)?;
+        }
         let from = self.out.len();
         if key && json.first() != Some(&b'"') {
             // JSON keys are strings; a YAML key of another type keeps its text.
@@ -203,6 +216,23 @@ impl Writer {
         }
         self.count(self.out.len() - from)?;
         self.remember(anchor, from)
+    }
+
+    /// Writes the member that has the type of the next key.
+    fn key_type(&mut self, json: &[u8], name: &str) -> Result<(), YamlError> {
+        let from = self.out.len();
+        let json = String::from_utf8_lossy(json);
+        let key = match json.strip_prefix('"') {
+            // Of what was quoted only the first sign differs.
+            Some(quoted) => format!("\"{}{quoted}", keys::MARK),
+            None => format!("\"{}{json}\"", keys::MARK),
+        };
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.push(b':');
+        string::quote(name, &mut self.out);
+        self.out.push(b',');
+        self.replaced = true;
+        self.count(self.out.len() - from)
     }
 
     fn begin(&mut self, mapping: bool, anchor: usize, tag: Option<&Tag>) -> Result<(), YamlError> {

@@ -8,16 +8,18 @@
 //! Names are sent in lower case, headers of one name in their order. Other differences that have no meaning in HTTP are
 //! not preserved.
 
+mod media;
+
 use http::header::{
-    ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName,
-    HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    ALT_SVC, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
 use http::{Method, StatusCode};
-use http_body::SizeHint;
 use parity_schemas::exchange::SHADOW_HEADER;
 use smallvec::SmallVec;
 
+pub(crate) use self::media::{is_grpc, is_grpc_type, is_grpc_web, is_grpc_web_text, is_stream};
 use crate::framing;
 
 /// Marks shadow requests, so that a service can skip side effects.
@@ -245,46 +247,6 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
             .any(|value| tokens(value).any(|token| token.eq_ignore_ascii_case("h2c")))
 }
 
-/// Whether an answer is a stream that has no end by design. One that announces its length has an end, and is a body like others.
-pub(crate) fn is_stream(headers: &HeaderMap, size: &SizeHint) -> bool {
-    is_media(headers, b"text/event-stream") && size.exact().is_none()
-}
-
-/// Whether a message is gRPC over HTTP/2: `application/grpc`, with or without `+proto` and the like.
-pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
-    is_media(headers, b"application/grpc")
-}
-
-/// Whether a message is gRPC-Web, which any version of HTTP carries.
-pub(crate) fn is_grpc_web(headers: &HeaderMap) -> bool {
-    is_media(headers, b"application/grpc-web")
-}
-
-/// Whether a message is gRPC-Web in base64.
-pub(crate) fn is_grpc_web_text(headers: &HeaderMap) -> bool {
-    is_media(headers, b"application/grpc-web-text")
-}
-
-/// Whether a `Content-Type` is that of gRPC over HTTP/2.
-pub(crate) fn is_grpc_type(value: &[u8]) -> bool {
-    is_type(value, b"application/grpc")
-}
-
-fn is_media(headers: &HeaderMap, wanted: &[u8]) -> bool {
-    let value = headers.get(CONTENT_TYPE);
-    value.is_some_and(|value| is_type(value.as_bytes(), wanted))
-}
-
-fn is_type(value: &[u8], wanted: &[u8]) -> bool {
-    value
-        .get(..wanted.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
-        && matches!(
-            value.get(wanted.len()),
-            None | Some(b';' | b' ' | b'\t' | b'+')
-        )
-}
-
 fn wants_trailers(headers: &HeaderMap) -> bool {
     headers.contains_key(TE)
         && headers
@@ -307,159 +269,4 @@ fn tokens(value: &HeaderValue) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        fields
-            .iter()
-            .map(|(name, value)| {
-                (
-                    HeaderName::from_static(name),
-                    HeaderValue::from_static(value),
-                )
-            })
-            .collect()
-    }
-
-    fn appended(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in fields {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
-    }
-
-    #[test]
-    fn every_connection_line_nominates() {
-        let mut headers = appended(&[
-            ("connection", "close, X-One"),
-            ("connection", "x-two,host"),
-            ("x-one", "1"),
-            ("x-two", "2"),
-            ("x-three", "3"),
-            ("host", "h"),
-            ("keep-alive", "timeout=5"),
-            ("transfer-encoding", "chunked"),
-            ("upgrade", "h2c"),
-        ]);
-        strip_hop_by_hop(&mut headers);
-        assert_eq!(headers, map(&[("x-three", "3"), ("host", "h")]));
-    }
-
-    const HOST_OF_SERVICE: HeaderValue = HeaderValue::from_static("service");
-
-    #[test]
-    fn the_targets_authority_is_the_host() {
-        let uri = Uri::from_static("http://asked.example:81/a?b=c");
-        let sent = for_upstream(
-            &map(&[("host", "asked.example:81")]),
-            &uri,
-            &HOST_OF_SERVICE,
-        );
-        assert_eq!(sent["host"], "asked.example:81");
-        let sent = for_upstream(&map(&[]), &Uri::from_static("/"), &HOST_OF_SERVICE);
-        assert_eq!(sent["host"], "service");
-    }
-
-    #[test]
-    fn each_version_has_its_form() {
-        let received = appended(&[
-            ("host", "h:81"),
-            ("cookie", "a=1"),
-            ("cookie", "b=2"),
-            ("te", "trailers"),
-        ]);
-        let mut headers = received.clone();
-        let uri = fit(
-            Wire::Http1,
-            Uri::from_static("/x?y"),
-            &mut headers,
-            &Scheme::HTTP,
-        );
-        assert_eq!(uri, "/x?y");
-        assert_eq!(
-            headers,
-            map(&[
-                ("host", "h:81"),
-                ("cookie", "a=1; b=2"),
-                ("te", "trailers"),
-                ("connection", "te")
-            ])
-        );
-        let mut headers = received;
-        let uri = fit(
-            Wire::Http2,
-            Uri::from_static("/x?y"),
-            &mut headers,
-            &Scheme::HTTPS,
-        );
-        assert_eq!(uri, "https://h:81/x?y");
-        assert!(!headers.contains_key("host") && !headers.contains_key("connection"));
-    }
-
-    #[test]
-    fn upgrades_need_both_fields_and_h2c_is_none() {
-        for (fields, expected) in [
-            (
-                &[("connection", "Upgrade"), ("upgrade", "websocket")][..],
-                true,
-            ),
-            (
-                &[("connection", "keep-alive, upgrade"), ("upgrade", "x")][..],
-                true,
-            ),
-            (&[("upgrade", "websocket")][..], false),
-            (&[("connection", "upgrade")][..], false),
-            (
-                &[
-                    ("connection", "upgrade, http2-settings"),
-                    ("upgrade", "h2c"),
-                ][..],
-                false,
-            ),
-        ] {
-            assert_eq!(wants_upgrade(&map(fields)), expected, "{fields:?}");
-        }
-    }
-
-    #[test]
-    fn event_streams_are_told_by_their_media_type() {
-        for (value, expected) in [
-            ("text/event-stream", true),
-            ("Text/Event-Stream;charset=utf-8", true),
-            ("text/event-streams", false),
-            ("text/plain", false),
-        ] {
-            let headers = map(&[("content-type", value)]);
-            assert_eq!(
-                is_stream(&headers, &SizeHint::default()),
-                expected,
-                "{value}"
-            );
-            assert!(!is_stream(&headers, &SizeHint::with_exact(9)), "{value}");
-        }
-    }
-
-    #[test]
-    fn grpc_is_told_by_its_media_type() {
-        for (value, expected) in [
-            ("application/grpc", true),
-            ("application/grpc+proto", true),
-            ("application/grpc-web", false),
-        ] {
-            assert_eq!(
-                is_grpc(&map(&[("content-type", value)])),
-                expected,
-                "{value}"
-            );
-        }
-    }
-
-    #[test]
-    fn trailers_are_asked_for_again() {
-        let received = map(&[("te", "trailers, deflate"), ("connection", "te")]);
-        let sent = for_upstream(&received, &Uri::from_static("/"), &HOST_OF_SERVICE);
-        assert_eq!(sent["te"], "trailers");
-    }
-}
+mod tests;

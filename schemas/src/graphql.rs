@@ -3,13 +3,14 @@
 //! Every request has one path and mostly one method, so the operation is what a route is elsewhere. It is read from the
 //! request alone, without a schema and without memory, so the same request has the same name on every instance.
 //!
-//! What cannot be told for certain is never said to read: members that may name another document, a member that is there
+//! What cannot be told for certain is never said to read: members that may name another document, also for some servers only, a member that is there
 //! twice, a hash without its text, a text that two servers could read differently. A mutation beside the operation that
 //! was asked for counts as asked for. So a request has [parts](Part), and may only be sent where each of them may.
 
 mod address;
 mod body;
 mod document;
+mod names;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -99,6 +100,14 @@ impl Part {
     /// What it may do.
     pub fn access(&self) -> Access {
         self.access
+    }
+
+    /// The name that a request gives to a document that only the service has.
+    pub(crate) fn stored_name(&self) -> Option<&str> {
+        let mut words = self.label.split(' ');
+        let is_stored = words.next() == Some(PERSISTED);
+        let name = words.next().filter(|_| is_stored);
+        name.filter(|_| words.next().is_some())
     }
 
     /// Whether all that it runs are these fields of the root of a mutation. `__typename` only reads.
@@ -314,7 +323,7 @@ impl Asked<'_> {
                 }]),
             },
         };
-        if self.says_more && self.query.is_some() {
+        if self.says_more && (self.query.is_some() || self.hash.is_some()) {
             operation.doubt();
         }
         operation

@@ -20,6 +20,7 @@ use crate::notation::number;
 use crate::notation::string;
 use crate::rules::trie::START;
 use crate::rules::{Action, Rules, Scope};
+use crate::yaml;
 
 /// Largest containers that are compared as bytes before they are walked. Larger ones are not, so that a difference at
 /// the end of a deep document is not searched for again at every level.
@@ -417,7 +418,12 @@ impl<'w> Walk<'w, '_> {
             return (frame, false);
         }
         let (tree, trie) = (self.tree(side), self.out.rules.trie());
-        let (hash, text) = (tree.key_hash(key), tree.unescaped(key, self.key));
+        let (mut hash, mut text) = (tree.key_hash(key), tree.unescaped(key, self.key));
+        if self.out.has_key_types
+            && let Some(typed) = yaml::key_of(text)
+        {
+            (hash, text) = (string::hash(typed), typed);
+        }
         let (from, mut any) = (self.nodes.len(), false);
         for position in frame.from..frame.to {
             let node = self.nodes[position];

@@ -1,7 +1,10 @@
 //! Redacts method, path, query and header values.
 //!
 //! A header or query value is recorded only if its name is on the operator's list, and then it is redacted like any
-//! other text. A path segment is hidden if it follows a secret name, is a card number, or looks like a token.
+//! other text. A name that looks like a token is none, and hidden, too; so is that of a cookie. A path segment is hidden
+//! if it follows a secret name, is a card number, or looks like a token.
+
+use std::borrow::Cow;
 
 use http::Method;
 use parity_schemas::secret::Trail;
@@ -80,6 +83,48 @@ impl Redactor {
             });
             masked || !self.keep_headers.contains(name)
         })
+    }
+
+    /// Whether what stands in the place of the name of a field or of a cookie is no name: a secret, or what looks like a token. It is as secret
+    /// as the token without a name in a query.
+    pub(super) fn is_no_name(&self, name: &str) -> bool {
+        let plain = percent_decoded(name);
+        // A word may stand before it: `x-550e8400-…`.
+        let mut ends = plain.match_indices(['-', '_', '.']);
+        self.key(&plain).is_some()
+            || may_be_secret(&plain)
+            || sessions::is_id(&plain)
+            || ends.any(|(at, _)| plain.get(at + 1..).is_some_and(sessions::is_id))
+    }
+
+    /// The same of a cookie with this value.
+    pub(super) fn is_no_cookie(&self, name: &str, value: &str) -> bool {
+        self.is_no_name(name) || may_be_value(&percent_decoded(name), value)
+    }
+
+    /// The name of a header or trailer field as it may be recorded.
+    pub(super) fn field_name<'t>(&self, name: &'t str) -> Cow<'t, str> {
+        if self.is_no_name(name) {
+            Cow::Owned(self.hash(name.as_bytes()))
+        } else {
+            Cow::Borrowed(name)
+        }
+    }
+
+    /// The path of a header or trailer field, or of a cookie, with what is no name replaced.
+    pub(super) fn field_path(&self, path: &str, replacement: impl Fn(&str) -> String) -> String {
+        let shown = |name: &str| {
+            if self.is_no_name(name) {
+                replacement(name)
+            } else {
+                name.to_owned()
+            }
+        };
+        match path.split_once('/') {
+            // The name of a cookie may have a slash.
+            Some((field, cookie)) => format!("{}/{}", shown(field), shown(cookie)),
+            None => shown(path),
+        }
     }
 
     /// Redacts the URLs in a field, each with its path and query like those of a request.

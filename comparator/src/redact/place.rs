@@ -6,11 +6,11 @@
 use parity_schemas::verdict::{Finding, Part};
 use smallvec::SmallVec;
 
+use super::Redactor;
 use super::claim::Claim;
 use super::context::Context;
 use super::renamed::{self, Names};
 use super::sessions;
-use super::{Redactor, cards};
 use crate::notation::string;
 use crate::part_keys;
 use crate::rules::trie::START;
@@ -235,7 +235,7 @@ impl Redactor {
         replacement: impl Fn(&str) -> String,
     ) -> String {
         if part != Part::Body {
-            return cards::replace(path, &replacement).into_owned();
+            return self.field_path(path, &replacement);
         }
         let root = || Place::root(Content::Values, self, scope);
         let mut place = root();

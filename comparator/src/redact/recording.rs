@@ -102,9 +102,13 @@ impl Redactor {
         }
         hidden.extend(of_body);
         let trailers = answer.trailers.iter().flat_map(FieldLines::iter);
-        let trailers = trailers.map(|(name, value)| {
+        let trailers = trailers.filter_map(|(name, value)| {
+            if self.is_no_name(name.as_str()) {
+                hidden.push(format!("trailer/{}", self.field_name(name.as_str())));
+                return None;
+            }
             let shown = self.field_of(Part::Trailer, name, value.as_bytes(), scope, &mut hidden);
-            (name.as_str().to_owned(), shown)
+            Some((name.as_str().to_owned(), shown))
         });
         let trailers = trailers.collect();
         RecordedResponse {
@@ -164,6 +168,11 @@ impl Redactor {
         hidden: &mut Vec<String>,
     ) {
         let key = name.as_str();
+        if self.is_no_name(key) {
+            // A hash is no name that a field could have, so the field is left out.
+            hidden.push(format!("header/{}", self.field_name(key)));
+            return;
+        }
         let shown = match std::str::from_utf8(value) {
             Ok(text) if *name == COOKIE => self.cookies(text, hidden),
             Ok(text) if *name == SET_COOKIE => self.set_cookie(text, hidden),
@@ -219,11 +228,11 @@ impl Redactor {
         hash
     }
 
-    /// The name of a cookie, and its value hidden; `None` if the name may be a secret itself.
+    /// The name of a cookie, and its value hidden; `None` if the name may be a secret itself, or looks like a token.
     fn cookie<'t>(&self, pair: &'t str) -> Option<(&'t str, String)> {
         let (name, value) = pair.trim().split_once('=')?;
         let is_name = HeaderName::from_bytes(name.as_bytes()).is_ok();
-        (is_name && self.key(name).is_none()).then(|| (name, self.hash(value.as_bytes())))
+        (is_name && !self.is_no_cookie(name, value)).then(|| (name, self.hash(value.as_bytes())))
     }
 
     // === Bodies ===

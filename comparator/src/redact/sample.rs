@@ -49,7 +49,7 @@ impl Redactor {
                 .map(|(name, value)| {
                     let value = value.lossy();
                     (
-                        name.as_str().to_owned(),
+                        self.field_name(name.as_str()).into_owned(),
                         self.header_value(Part::Header, name.as_str(), &value, scope),
                     )
                 })

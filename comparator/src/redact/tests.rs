@@ -94,6 +94,10 @@ fn exchange(
 }
 
 fn record(redactor: &Redactor, exchange: &Exchange) -> Mismatch {
+    recorded_groups(redactor, exchange).1
+}
+
+fn recorded_groups(redactor: &Redactor, exchange: &Exchange) -> (Vec<Group>, Mismatch) {
     let comparison =
         Comparator::new(Arc::clone(&redactor.rules), Limits::default()).compare(exchange);
     let context = RecordContext {
@@ -101,8 +105,7 @@ fn record(redactor: &Redactor, exchange: &Exchange) -> Mismatch {
         identity: &Identity::default(),
         instance: "one",
     };
-    let (_, mismatch) = redactor.mismatch(exchange, &comparison, &context, |_| true);
-    mismatch
+    redactor.mismatch(exchange, &comparison, &context, |_| true)
 }
 
 /// The request and one of the answers as a recording has them.

@@ -353,7 +353,10 @@ impl Attempt {
                 if self.is_trial {
                     asker.serving.shadowed(Some((status, timed)));
                 } else {
-                    asker.serving.answered(self.side, status, timed);
+                    let route = capturing.route();
+                    asker
+                        .serving
+                        .answered(self.side, route.as_ref(), status, timed);
                 }
             }
             (Err(Unanswered::ServiceFault(_)), _) if self.is_trial => {

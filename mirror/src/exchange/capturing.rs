@@ -13,6 +13,7 @@ use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::grpc::MessageCounter;
+use crate::exchange::naming::CountedRoute;
 use crate::exchange::pending::Ask;
 use crate::exchange::side::Side;
 
@@ -59,6 +60,11 @@ impl Capturing {
     /// Whether the whole answer of the other service is there.
     pub(crate) fn other_has_ended(&self) -> bool {
         self.ask.pending().has_answer(self.ask.side().other())
+    }
+
+    /// The route of the request, unless it is settled already.
+    pub(super) fn route(&self) -> Option<CountedRoute> {
+        self.ask.pending().route()
     }
 
     /// Captures a chunk. Returns why the body is not captured, if it is not; an error if there will be no capture at

@@ -10,6 +10,8 @@
 //! it likes. The memory of answers is charged to the byte budget until they have been compared; only this module does
 //! that.
 
+mod ask;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,8 +23,8 @@ use parity_schemas::fields::FieldLines;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use tokio::task::JoinHandle;
 
+pub(crate) use self::ask::Ask;
 use crate::exchange::asks::Asks;
 use crate::exchange::copied::Copied;
 use crate::exchange::head::RequestHead;
@@ -136,6 +138,14 @@ impl Pending {
     /// Why the services are asked.
     pub(super) fn purpose(&self) -> Purpose {
         self.purpose
+    }
+
+    /// The route that it is counted under, until it is settled.
+    pub(super) fn route(&self) -> Option<CountedRoute> {
+        let ticket = self.ticket.take();
+        let route = ticket.as_ref().map(|ticket| ticket.route().clone());
+        self.ticket.set(ticket);
+        route
     }
 
     /// Reads its head.
@@ -359,82 +369,6 @@ impl Pending {
             legacy,
             candidate,
             hold: self.hold.take(),
-        }
-    }
-}
-
-/// One ask, which must end. Dropping it ends it with the reason of [`Terms::drop_reason`], unless [`Pending::dropped_for`] told another.
-pub(crate) struct Ask {
-    pending: Rc<Pending>,
-    side: Side,
-    open: bool,
-}
-
-impl Ask {
-    fn of(pending: &Rc<Pending>, side: Side) -> Self {
-        Self {
-            pending: Rc::clone(pending),
-            side,
-            open: true,
-        }
-    }
-
-    /// The request that it is for.
-    pub(crate) fn pending(&self) -> &Rc<Pending> {
-        &self.pending
-    }
-
-    /// The side that it asks.
-    pub(super) fn side(&self) -> Side {
-        self.side
-    }
-
-    /// Has `run` start a task for it. The task is aborted once the request is settled without an exchange.
-    pub(super) fn run(self, run: impl FnOnce(Self) -> JoinHandle<()>) {
-        let (pending, side) = (Rc::clone(&self.pending), self.side);
-        pending.asks.own(side, run(self));
-    }
-
-    /// The body of its answer is too large to be captured. If this is the legacy's ask, the candidate's body is dropped
-    /// too.
-    pub(super) fn let_other_go(&self) {
-        self.pending.let_other_go(self.side);
-    }
-
-    /// Ends with a capture.
-    pub(super) fn complete(mut self, capture: Capture) {
-        self.open = false;
-        if let Some(own) = &self.pending.own {
-            own.hear(self.side, &capture);
-        }
-        self.pending.keep(self.side, capture);
-        self.pending.end(self.side, None);
-    }
-
-    /// Ends with the reason why there is no capture.
-    pub(crate) fn fail(mut self, reason: Reason) {
-        self.open = false;
-        self.pending.end(self.side, Some(reason));
-    }
-
-    /// Ends without a capture, for this reason unless the other ask has one.
-    pub(super) fn abandon_for(self, reason: Reason) {
-        self.pending.at_least.set(Some(reason));
-        self.abandon();
-    }
-
-    /// Ends with neither: a reason is already recorded.
-    pub(crate) fn abandon(mut self) {
-        self.open = false;
-        self.pending.end(self.side, None);
-    }
-}
-
-impl Drop for Ask {
-    fn drop(&mut self) {
-        if self.open {
-            let reason = self.pending.drop_reason();
-            self.pending.end(self.side, Some(reason));
         }
     }
 }

@@ -7,6 +7,7 @@
 //! This module never raises the share: it goes back to the legacy by itself when the candidate is down, and otherwise does
 //! what [`MirrorHandle`](crate::MirrorHandle) says.
 
+mod by_route;
 mod clients;
 mod counts;
 
@@ -18,6 +19,7 @@ use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use parity_schemas::verdict::Reason;
 
+use self::by_route::ByRoute;
 use self::clients::Clients;
 pub use self::clients::MANY as MANY_CLIENTS;
 use self::counts::Served;
@@ -30,6 +32,9 @@ use crate::headers;
 
 /// The share of the legacy's answers whose times are usual to wait for.
 const SLOWEST: f64 = 0.99;
+/// The share of them that ends sooner than anybody waits who finds a candidate down by leaving it: five such waits in a row come of a
+/// candidate that is like the legacy once in a hundred thousand times.
+const USUAL: f64 = 0.9;
 
 /// What a policy says of the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +103,7 @@ pub(crate) struct RolloutState {
     in_a_row: AtomicU32,
     repaired: AtomicU64,
     served: BySide<Served>,
+    by_route: ByRoute,
     /// The candidate as the shadow of the legacy: what clients would have got of it.
     shadow: Served,
     /// The first clients that were seen.
@@ -115,6 +121,7 @@ impl RolloutState {
             repaired: AtomicU64::new(0),
             legacy: Reached::default(),
             served: BySide::new(|_| Served::new()),
+            by_route: ByRoute::new(),
             shadow: Served::new(),
             clients: Clients::default(),
         }
@@ -149,10 +156,19 @@ impl RolloutState {
         self.is_down.swap(false, Ordering::Acquire)
     }
 
-    /// A service answered a request whole, in this time; `None` for an answer whose length says nothing of the service: a stream, or one
+    /// A service answered a request of this route whole, in this time; `None` for an answer whose length says nothing of the service: a stream, or one
     /// that is too large to be compared. Of a shadow nobody waits for its end, so it must not be timed for clients either.
-    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Option<Duration>) {
+    pub(crate) fn answered(
+        &self,
+        side: Side,
+        route: Option<&str>,
+        status: u16,
+        elapsed: Option<Duration>,
+    ) {
         self.served[side].answered(status, elapsed);
+        if let (Side::Legacy, Some(route), Some(elapsed)) = (side, route, elapsed) {
+            self.by_route.answered(route, elapsed);
+        }
     }
 
     /// The candidate answered whole as the shadow of the legacy, or did not (`None`): a request that it may serve.
@@ -205,25 +221,39 @@ impl RolloutState {
         self.served[side].failed();
     }
 
-    /// A client left after it had `waited` for this service, that had `begun` to answer or had not. A client of a fast service leaves for
-    /// reasons of its own, and of one that hangs because of that; so it counts as an error of the service where it waited for longer than the
-    /// legacy takes for [`SLOWEST`] of its answers. Of a candidate that takes as long as the legacy these are no more than the others.
+    /// A client left after it had `waited` for this service, that had `begun` to answer a request of this route or had not. A client of a fast
+    /// service leaves for reasons of its own, and of one that hangs because of that; so it counts as an error of the service where it waited for
+    /// longer than the legacy takes for [`SLOWEST`] of its answers at the route, or of all where it has few of these. Of a candidate that takes
+    /// as long as the legacy these are no more than the others.
     ///
-    /// Returns whether it waited for longer than any answer of the legacy took: then it was not for a slow route.
-    pub(crate) fn given_up(&self, side: Side, waited: Duration, begun: bool) -> bool {
+    /// Returns whether it waited for longer than any such answer of the legacy took.
+    pub(crate) fn given_up(&self, side: Side, route: &str, waited: Duration, begun: bool) -> bool {
         if waited < GIVEN_UP_AFTER {
             return false;
         }
-        // Whatever its answers take otherwise: so many in a row without one between them got nothing at all.
-        if side == Side::Candidate && !begun {
-            self.candidate_began(false);
-        }
         let times = self.served[Side::Legacy].counts().times;
         let within = |share| times.quantile(share).map(Duration::from_micros);
-        if within(SLOWEST).is_none_or(|usual| waited >= usual) {
+        let of_all = |share| within(share).is_none_or(|usual| waited >= usual);
+        let beside = self.by_route.beside(route, waited);
+        let is_longer = |share| match beside {
+            Some(beside) => beside.is_longer(share, || of_all(share)),
+            None => of_all(share),
+        };
+        // So many in a row without an answer between them got nothing at all, unless the legacy is as slow there.
+        if side == Side::Candidate && !begun && is_longer(USUAL) {
+            self.candidate_began(false);
+        }
+        if is_longer(SLOWEST) {
             self.failed(side);
         }
-        within(1.0).is_some_and(|slowest| waited > slowest)
+        if side == Side::Legacy {
+            self.by_route.left(route, waited);
+        }
+        let of_all = || within(1.0).is_some_and(|slowest| waited > slowest);
+        match beside {
+            Some(beside) => beside.is_longest(of_all),
+            None => of_all(),
+        }
     }
 
     /// The head of an answer of the candidate for a client has arrived, or did not.

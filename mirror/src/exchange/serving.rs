@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::exchange::naming::CountedRoute;
 use crate::exchange::rollout::RolloutState;
 use crate::exchange::side::Side;
 
@@ -52,10 +53,17 @@ impl Serving {
         self.side != Some(side)
     }
 
-    /// During a rollout: a service answered whole, in this time if it says something of the service.
-    pub(crate) fn answered(&self, side: Side, status: u16, elapsed: Option<Duration>) {
+    /// During a rollout: a service answered a request of this route, if it is known, whole, in this time if it says something of the service.
+    pub(crate) fn answered(
+        &self,
+        side: Side,
+        route: Option<&CountedRoute>,
+        status: u16,
+        elapsed: Option<Duration>,
+    ) {
         if let Some(rollout) = &self.rollout {
-            rollout.answered(side, status, elapsed);
+            let route = route.map(|route| route.get().label());
+            rollout.answered(side, route, status, elapsed);
         }
     }
 
@@ -92,11 +100,17 @@ impl Serving {
         }
     }
 
-    /// During a rollout: a client left after it had waited so long for a service, that had begun to answer or not. Returns whether that was
-    /// for longer than any answer of the legacy took.
-    pub(crate) fn given_up(&self, side: Side, waited: Duration, begun: bool) -> bool {
+    /// During a rollout: a client left after it had waited so long for a service, that had begun to answer a request of this route or not.
+    /// Returns whether that was for longer than any answer of the legacy took.
+    pub(crate) fn given_up(
+        &self,
+        side: Side,
+        route: &CountedRoute,
+        waited: Duration,
+        begun: bool,
+    ) -> bool {
         let rollout = self.rollout.as_ref();
-        rollout.is_some_and(|rollout| rollout.given_up(side, waited, begun))
+        rollout.is_some_and(|rollout| rollout.given_up(side, route.get().label(), waited, begun))
     }
 
     /// Whether the candidate serves, so that what the legacy does as its shadow is counted.

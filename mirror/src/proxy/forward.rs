@@ -219,7 +219,13 @@ async fn by_legacy(
     let worker = client.worker();
     let upload = open.upload.as_ref();
     let counts = open.counts && !open.stands_in;
-    let waiting = Waiting::since(started, asker, (&open.subject, upload), counts);
+    let waiting = Waiting::since(
+        started,
+        asker,
+        (&open.subject, &open.client_ticket),
+        upload,
+        counts,
+    );
     let sent = serving::send(worker, asker, &open.subject, body, candidate, started).await;
     waiting.ended();
     match sent {

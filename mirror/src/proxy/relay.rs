@@ -291,6 +291,7 @@ impl Relay {
         let Some(client) = self.client_ticket.take() else {
             return;
         };
+        let route = self.counted.is_in_rollout().then(|| client.route().clone());
         client.end(match side {
             Side::Legacy => ClientOutcome::of_status(self.status),
             Side::Candidate => ClientOutcome::of_candidate(self.status),
@@ -302,12 +303,12 @@ impl Relay {
             .saturating_sub(self.client_took);
         let meters = self.asker.terms().meters();
         meters.answered(Purpose::Traffic, side, elapsed);
-        if self.counted.is_in_rollout() {
+        if let Some(route) = &route {
             let most = self.asker.terms().limits().body as u64;
             let is_timed = self.counted == Counted::Timed && self.length <= most;
-            self.asker
-                .serving()
-                .answered(side, self.status, is_timed.then_some(elapsed));
+            let elapsed = is_timed.then_some(elapsed);
+            let serving = self.asker.serving();
+            serving.answered(side, Some(route), self.status, elapsed);
         }
         if let Some(capturing) = self.capturing.take() {
             capturing.complete(elapsed);
@@ -323,8 +324,10 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         let terms = self.asker.terms();
-        if self.client_ticket.is_none()
-            || !self.counted.is_waited_for()
+        let Some(client) = &self.client_ticket else {
+            return;
+        };
+        if !self.counted.is_waited_for()
             || self.client_since.is_some()
             || terms.drop_reason() != Reason::ClientAborted
         {
@@ -342,7 +345,10 @@ impl Drop for Relay {
         let waited = self.ready_at.elapsed();
         terms.left(side, waited, true);
         if self.counted == Counted::Timed
-            && self.asker.serving().given_up(side, waited, true)
+            && self
+                .asker
+                .serving()
+                .given_up(side, client.route(), waited, true)
             && side == Side::Candidate
             && let Some(capturing) = self.capturing.take()
         {

@@ -27,6 +27,11 @@ impl ClientTicket {
         }
     }
 
+    /// The route that the request is counted under.
+    pub(crate) fn route(&self) -> &CountedRoute {
+        &self.route
+    }
+
     /// Reports the status that the client got.
     pub(crate) fn answered(&self, status: StatusCode) {
         let observer = self.terms.observer();

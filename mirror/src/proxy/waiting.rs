@@ -14,6 +14,7 @@ use parity_schemas::verdict::Reason;
 use crate::exchange::{Asker, Side};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::serving::Subject;
+use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::{Upload, UploadState};
 use crate::upstream::ServiceFault;
 
@@ -21,6 +22,7 @@ use crate::upstream::ServiceFault;
 pub(super) struct Waiting<'a> {
     asker: &'a Rc<Asker<Outbound>>,
     subject: &'a Subject,
+    ticket: &'a ClientTicket,
     upload: Option<&'a Rc<Upload>>,
     since: Instant,
     /// Whether the request counts in a rollout.
@@ -33,12 +35,14 @@ impl<'a> Waiting<'a> {
     pub(super) fn since(
         since: Instant,
         asker: &'a Rc<Asker<Outbound>>,
-        (subject, upload): (&'a Subject, Option<&'a Rc<Upload>>),
+        (subject, ticket): (&'a Subject, &'a ClientTicket),
+        upload: Option<&'a Rc<Upload>>,
         counts: bool,
     ) -> Self {
         Self {
             asker,
             subject,
+            ticket,
             upload,
             since,
             counts,
@@ -70,7 +74,11 @@ impl Drop for Waiting<'_> {
         let side = serving.side();
         let waited = self.since.elapsed();
         terms.left(side, waited, false);
-        if self.counts && serving.given_up(side, waited, false) && side == Side::Candidate {
+        if !self.counts {
+            return;
+        }
+        let is_longest = serving.given_up(side, self.ticket.route(), waited, false);
+        if is_longest && side == Side::Candidate {
             let fault = ServiceFault::TimedOut;
             terms.candidate_did(Some(fault), waited);
             if let Subject::Shadowed(ask) = self.subject {

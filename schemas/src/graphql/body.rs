@@ -1,14 +1,17 @@
 //! Reads what a JSON body asks for: one request, or a batch of them.
 //!
 //! The values of variables are skipped without a copy. A member that is there twice makes the body unreadable, because
-//! services take the first or the last one.
+//! services take the first or the last one. So does a name that some services take for one of a document and others do not:
+//! Go's `encoding/json` and .NET, for example, read `Query` and `QUERY` as `query`, and Go also `extenſions`.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::names::{NAMES, is_read_by_some};
 use super::{Asked, MAX_BATCH, Operation, Part};
 
 /// `None` if the body is not a GraphQL request, or cannot be read in one way only.
@@ -26,23 +29,59 @@ pub(super) fn operation(body: &[u8]) -> Option<Operation> {
 #[expect(clippy::option_option, reason = "unreadable, absent, present")]
 pub(super) fn hash_in_extensions(text: &str) -> Option<Option<String>> {
     let extensions: Option<Extensions<'_>> = serde_json::from_str(text).ok()?;
-    let hash = extensions.and_then(|read| read.persisted_query);
-    Some(hash.map(|stored| stored.sha256_hash.into_owned()))
+    let hash = extensions.and_then(|Extensions(hash)| hash);
+    Some(hash.map(Cow::into_owned))
 }
 
 /// What the requests of a batch have, all together.
 struct Batch(Vec<Part>);
 
-#[derive(Deserialize)]
-struct Extensions<'t> {
-    #[serde(borrow, rename = "persistedQuery")]
-    persisted_query: Option<PersistedQuery<'t>>,
+/// The hash of a stored document, if there is one.
+struct Extensions<'t>(Option<Cow<'t, str>>);
+
+impl<'de> Deserialize<'de> for Extensions<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let member = Member::<Option<PersistedQuery<'de>>>("persistedQuery", PhantomData);
+        let stored = deserializer.deserialize_map(member)?.flatten();
+        Ok(Self(stored.map(|PersistedQuery(hash)| hash)))
+    }
 }
 
-#[derive(Deserialize)]
-struct PersistedQuery<'t> {
-    #[serde(borrow, rename = "sha256Hash")]
-    sha256_hash: Cow<'t, str>,
+struct PersistedQuery<'t>(Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for PersistedQuery<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let member = Member::<Text<'de>>("sha256Hash", PhantomData);
+        let hash = deserializer.deserialize_map(member)?;
+        let Text(hash) = hash.ok_or_else(|| D::Error::missing_field("sha256Hash"))?;
+        Ok(Self(hash))
+    }
+}
+
+/// The one member of an object that is read; an error if it is there twice, also in another spelling.
+struct Member<T>(&'static str, PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Member<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object that may have `{}`", self.0)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<T>, A::Error> {
+        let mut found = None;
+        while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+            if is_read_by_some(&key, &[self.0]) {
+                return Err(A::Error::custom("a member that not all read"));
+            }
+            if key != self.0 {
+                map.next_value::<IgnoredAny>()?;
+            } else if found.replace(map.next_value()?).is_some() {
+                return Err(A::Error::custom("a member twice"));
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// A text of the JSON, borrowed where it has no escapes.
@@ -101,6 +140,9 @@ impl<'de> Visitor<'de> for AskedVisitor {
                 "variables" => 2,
                 "extensions" => 3,
                 "documentId" => 4,
+                name if is_read_by_some(name, &NAMES) => {
+                    return Err(A::Error::custom("a member that not all read"));
+                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                     asked.says_more = true;
@@ -130,8 +172,7 @@ impl<'de> Visitor<'de> for AskedVisitor {
                 }
                 3 => {
                     let extensions = map.next_value::<Option<Extensions<'de>>>()?;
-                    let stored = extensions.and_then(|read| read.persisted_query);
-                    stored.map(|stored| stored.sha256_hash)
+                    extensions.and_then(|Extensions(hash)| hash)
                 }
                 _ => text()?,
             };

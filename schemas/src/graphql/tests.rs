@@ -70,6 +70,96 @@ fn the_operation_that_is_asked_for_is_named() {
     assert_eq!(posted(named), told("query B", Access::Reads));
 }
 
+/// Each spelling of each name that a server with names of any case reads, wherever it may stand.
+#[test]
+fn a_member_in_a_spelling_that_only_some_servers_read_makes_a_body_unknown() {
+    const HASH: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    let stored =
+        |outer: &str, inner: &str| format!(r#"{{"{outer}":{{"version":1,"{inner}":"{HASH}"}}}}"#);
+    let exact = format!(r#""extensions":{}"#, stored("persistedQuery", "sha256Hash"));
+    let mut members = Vec::new();
+    for (name, value) in [
+        ("query", r#""mutation Pay { pay }""#.to_owned()),
+        ("operationName", r#""Pay""#.to_owned()),
+        ("documentId", r#""1""#.to_owned()),
+        ("extensions", stored("persistedQuery", "sha256Hash")),
+    ] {
+        let each = spellings(name).into_iter();
+        members.extend(each.map(|name| format!(r#""{name}":{value}"#)));
+    }
+    for outer in spellings("persistedQuery") {
+        members.push(format!(r#""extensions":{}"#, stored(&outer, "sha256Hash")));
+    }
+    for inner in spellings("sha256Hash") {
+        members.push(format!(
+            r#""extensions":{}"#,
+            stored("persistedQuery", &inner)
+        ));
+    }
+    assert!(members.len() > 30);
+    for member in &members {
+        let mut bodies = vec![
+            format!("{{{member}}}"),
+            format!(r#"{{"query":"query A {{ a }}",{member}}}"#),
+            format!(r#"{{{member},"query":"query A {{ a }}"}}"#),
+            format!(r#"[{{"query":"query A {{ a }}"}},{{{member}}}]"#),
+        ];
+        if !member.starts_with(r#""extensions""#) {
+            bodies.push(format!("{{{exact},{member}}}"));
+        }
+        for body in bodies {
+            assert_eq!(posted(&body).1, Access::Unknown, "{body}");
+        }
+    }
+    // What is told in one way only stays what it is.
+    for (body, access) in [
+        (
+            r#"{"query":"query A { a }","variables":{"Query":"mutation"},"extensions":{"client":{"Query":1}}}"#,
+            Access::Reads,
+        ),
+        (
+            r#"{"query":"query A { a }","extensions":{"persistedQuery":null}}"#,
+            Access::Reads,
+        ),
+        (&format!("{{{exact}}}"), Access::Untold),
+        (&format!(r#"{{{exact},"docId":"2"}}"#), Access::Unknown),
+        (
+            r#"{"query":"query A { a }","Variables":{}}"#,
+            Access::Unknown,
+        ),
+    ] {
+        assert_eq!(posted(body).1, access, "{body}");
+    }
+}
+
+/// Other spellings of a name, which some servers take for it.
+fn spellings(name: &str) -> Vec<String> {
+    let mut letters = name.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let title: String = first.into_iter().chain(letters).collect();
+    let parted = |sign: &str| {
+        let mut out = String::new();
+        for letter in name.chars() {
+            if letter.is_ascii_uppercase() {
+                out.push_str(sign);
+            }
+            out.push(letter.to_ascii_lowercase());
+        }
+        out
+    };
+    let all = [
+        title,
+        name.to_uppercase(),
+        name.to_lowercase(),
+        parted("_"),
+        parted("-"),
+        name.replace('s', "\u{17f}"),
+        format!("{name}\\u0000"),
+        format!("{name} "),
+    ];
+    all.into_iter().filter(|other| other != name).collect()
+}
+
 #[test]
 fn what_could_be_a_mutation_is_never_said_to_read() {
     for body in [

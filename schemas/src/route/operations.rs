@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{MAX_INTERNED, Route, RoutePolicy, RouteRule, split_operation};
-use crate::graphql::{Operation, Part};
+use crate::graphql::{Access, Operation, Part};
 
 /// What a `[[route]]` says of one operation.
 #[derive(Debug, PartialEq)]
@@ -45,12 +45,36 @@ impl Route {
             *rule.operation == *part.label()
                 && fields.is_none_or(|fields| part.asks_only_for(fields))
         });
-        own.map_or(self.policy, |own| RoutePolicy {
+        let Some(own) = own else {
+            let is_closed = self.may_be_closed(part);
+            return RoutePolicy {
+                shadow: if is_closed {
+                    Some(false)
+                } else {
+                    self.policy.shadow
+                },
+                ..self.policy
+            };
+        };
+        RoutePolicy {
             shadow: own.policy.shadow.or(self.policy.shadow),
             sample: own.policy.sample.or(self.policy.sample),
             recheck: own.policy.recheck.or(self.policy.recheck),
             ..self.policy
-        })
+        }
+    }
+
+    /// Whether a part may be an operation with `shadow = false`, though not by its name: it cannot be read, it has no document, or one that
+    /// only the service has, under that name or none.
+    fn may_be_closed(&self, part: &Part) -> bool {
+        let is_told = !matches!(part.access(), Access::Unknown | Access::Untold);
+        let name = part.stored_name();
+        let mut rules = self.operation_rules().iter();
+        !is_told
+            && rules.any(|rule| {
+                let own = rule.operation.split(' ').nth(1);
+                rule.policy.shadow == Some(false) && (name.is_none() || name == own)
+            })
     }
 
     /// Whether some operation has this `shadow`, whatever the others have.
@@ -209,6 +233,67 @@ mod tests {
             let policy = *routes.of(&route, &operation).policy();
             assert_eq!((policy.recheck, policy.graphql), (recheck, true), "{body}");
         }
+    }
+
+    #[test]
+    fn what_may_be_a_closed_operation_is_closed() {
+        let rule = |text: &str, shadow| {
+            let policy = RoutePolicy {
+                shadow: Some(shadow),
+                graphql: text.ends_with("graphql"),
+                ..RoutePolicy::default()
+            };
+            RouteRule::parse(text, policy).expect("a route")
+        };
+        let short = "1a2b3c4d5e6f";
+        let hash = format!("{}1a2b", short.repeat(5));
+        let stored = |more: &str| {
+            format!(r#"{{{more}"extensions":{{"persistedQuery":{{"sha256Hash":"{hash}"}}}}}}"#)
+        };
+        let rules = [
+            rule("POST /graphql", true),
+            rule("POST /graphql mutation Pay", false),
+        ];
+        let mut resolver = RouteResolver::new(rules.into());
+        let route = resolver.resolve(&Method::POST, "/graphql");
+        let shadow = |route: &Route, body: &str| {
+            let operation = Operation::of_body(b"application/json", None, body.as_bytes());
+            let mut parts = operation.parts().iter();
+            parts.all(|part| route.policy_of(part).shadow == Some(true))
+        };
+        for (body, is_open) in [
+            (r#"{"query":"mutation Other { pay }"}"#, true),
+            (r#"{"query":"query A { a }"}"#, true),
+            (r#"{"query":"mutation Pay { pay }"}"#, false),
+            (r#"{"Query":"mutation Pay { pay }"}"#, false),
+            (
+                r#"{"query":"query A { a }","QUERY":"mutation Pay { pay }"}"#,
+                false,
+            ),
+            (r#"{"doc":"mutation Pay { pay }"}"#, false),
+            (r#"{"query":"mutation Pay { pay"}"#, false),
+            (&stored(r#""operationName":"Other","#), true),
+            (&stored(r#""operationName":"Pay","#), false),
+            (&stored(r#""operationname":"Other","#), false),
+            (&stored(""), false),
+        ] {
+            assert_eq!(shadow(&route, body), is_open, "{body}");
+        }
+        // Who closes nothing, or opens it by its hash, has it as it was.
+        let own = format!("POST /graphql persisted {short}");
+        let rules = [
+            rule("POST /graphql", true),
+            rule("POST /graphql mutation Pay", false),
+            rule(&own, true),
+        ];
+        let mut resolver = RouteResolver::new(rules.into());
+        assert!(shadow(
+            &resolver.resolve(&Method::POST, "/graphql"),
+            &stored("")
+        ));
+        let mut resolver = RouteResolver::new([rule("POST /graphql", true)].into());
+        let route = resolver.resolve(&Method::POST, "/graphql");
+        assert!(shadow(&route, r#"{"Query":"mutation Pay { pay }"}"#));
     }
 
     #[test]

@@ -73,7 +73,12 @@ pub(crate) fn minute(minute: i64) -> Vec<Record> {
                 route: route.to_owned(),
                 set_id: set_id([name.as_str()]),
                 fingerprints: vec![name],
-                classes: [(MismatchClass::Confirmed, 2)].into(),
+                // As its only group.
+                classes: [
+                    (MismatchClass::Confirmed, 1),
+                    (MismatchClass::Unconfirmed, 1),
+                ]
+                .into(),
                 never_asked: number % 2,
             })));
         }

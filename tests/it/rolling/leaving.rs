@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{
-    BODY, Switch, falls_back, get_as, named, on_the_way, rollout, settings, under_way, who,
+    Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, settings,
+    under_way, who,
 };
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
@@ -257,4 +258,39 @@ fn clients_that_change_their_mind_are_no_fault_of_the_candidate() {
         late > 0 || lately["gave_up_on_candidate"]["last"].is_null(),
         "{lately}"
     );
+}
+
+#[test]
+fn who_leaves_a_route_that_is_slow_at_both_services_takes_nobody_back() {
+    const SLOW: Duration = Duration::from_millis(1_200);
+    let slow = |name: &'static str| {
+        Service::start(move |request| {
+            if request.target.starts_with("/report") {
+                std::thread::sleep(SLOW);
+            }
+            Answer::json(BODY).header("server", name)
+        })
+    };
+    let place = patient("min_requests = 10\nwindow = \"1h\"");
+    let (legacy, candidate) = (slow("legacy"), slow("candidate"));
+    let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
+    // So many quick answers that the report's is not among the slowest of a hundred.
+    for _ in 0..150 {
+        assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "candidate");
+    }
+    assert_eq!(who(&get_as(&mirror, "a", "/report")), "candidate");
+    // The legacy gets the report as a shadow, when the candidate's answer has begun.
+    becomes(&mirror, "the legacy to be timed", |now| {
+        now["legacy"]["requests"] == 151
+    });
+    for _ in 0..6 {
+        leaves(&mirror, "/report", LONG);
+    }
+    let report = mirror.answered_in("sqlite:parity.db", 157);
+    assert_eq!(report.0["clients"]["client_aborted"], 6, "{}", report.0);
+    assert_eq!(report.not_compared()["client_aborted"], 6, "{}", report.0);
+    let now = rollout(&mirror);
+    assert_eq!(now["candidate"]["errors"], 0, "{now}");
+    assert!(now["fell_back"].is_null(), "{now}");
+    assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "candidate");
 }

@@ -190,14 +190,21 @@ impl Structured<'_, '_> {
             out: &mut *out,
             scratch,
         };
+        again.out.has_key_types = true;
         let flow = again.converted(|side, body, _| match &older[side] {
             Some(documents) => Ok(documents.clone()),
             None => Ok(yaml::documents(text(without_bom(body))?, depth, limit)?),
         });
+        out.has_key_types = false;
+        let of_keys: Vec<bool> = out.findings.iter_mut().map(yaml::restore).collect();
+        let mut of_keys = of_keys.into_iter();
         for (again, before) in out.hits.iter_mut().zip(hits) {
             *again = before.max(*again);
         }
-        for again in out.tolerated.split_off(listed) {
+        for mut again in out.tolerated.split_off(listed) {
+            if let Some(path) = yaml::unmarked(&again.path) {
+                again.path = path;
+            }
             if !out.tolerated.contains(&again) {
                 out.tolerated.push(again);
             }
@@ -209,7 +216,8 @@ impl Structured<'_, '_> {
             .collect();
         out.put_back(before, |finding| {
             let known = places.contains(&(finding.path.clone(), finding.part));
-            !known && (!differed || is_of_older_readers(finding))
+            let is_of_key = of_keys.next().unwrap_or_default();
+            !known && (!differed || is_of_key || is_of_older_readers(finding))
         });
         if differed && flow.is_break() {
             // The answers differ in any case, but these may not be all findings.

@@ -255,6 +255,62 @@ fn a_session_or_a_link_in_a_path_is_hidden_and_an_id_is_not() {
 }
 
 #[test]
+fn a_token_in_place_of_the_name_of_a_cookie_or_a_field_is_hidden() {
+    const TOKENS: [&str; 5] = [
+        "kX9vQz2LmN8pRt4WbYc7",
+        "3f9c2b7e8d1a4c5f9e0b7d6a2c4e8f1a",
+        "aHVudGVyMnNlY3JldHRva2VuMTIzNDU2Nzg5MA",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "4111111111111111",
+    ];
+    for token in TOKENS {
+        let ends = [("", "1"), ("", ""), ("", "="), ("sess_", "x")];
+        for (begin, value) in ends {
+            let set = format!("{begin}{token}={value}; Path=/");
+            let cookie = format!("theme=dark; {begin}{token}={value}");
+            let header = format!("x-{token}").to_lowercase();
+            let fields = [("cookie", &*cookie), (&*header, "1")];
+            let legacy = answer(&[("set-cookie", &set), (&*header, "1")], b"a");
+            let exchange = exchange("/", &fields, b"", legacy, answer(&[], b"b"));
+            let line = line(&plain(), &exchange, &exchange.legacy);
+            let recording = serde_json::to_string(&line).expect("a line");
+            let (groups, record) = recorded_groups(&plain(), &exchange);
+            let record = serde_json::to_string(&(groups, record)).expect("a record");
+            for text in [recording, record] {
+                let found = text.to_lowercase().contains(&token.to_lowercase());
+                assert!(!found, "{token} {value}: {text}");
+            }
+        }
+    }
+    let names = [
+        "sid",
+        "_ga",
+        "theme_dark",
+        "XSRF-TOKEN",
+        "PHPSESSID",
+        "connect.sid",
+        "__Host-next-auth.csrf",
+    ];
+    for name in names {
+        let set = format!("{name}=x");
+        let legacy = answer(&[("set-cookie", &set)], b"a");
+        let exchange = exchange("/", &[("cookie", &set)], b"", legacy, answer(&[], b"b"));
+        let line = line(&plain(), &exchange, &exchange.legacy);
+        assert_eq!(
+            line.hidden,
+            owned(&[&format!("header/cookie/{name}")]),
+            "{name}"
+        );
+        let (groups, _) = recorded_groups(&plain(), &exchange);
+        let patterns: Vec<&str> = groups.iter().map(|group| &*group.pattern).collect();
+        assert!(
+            patterns.contains(&&*format!("set-cookie/{name}")),
+            "{patterns:?}"
+        );
+    }
+}
+
+#[test]
 fn a_value_without_a_name_is_hidden_with_its_padding() {
     for (query, shown) in [
         ("aHVudGVyMnNlY3JldHRva2VuMTIzNDU2Nzg5MA==", "#="),

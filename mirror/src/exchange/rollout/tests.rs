@@ -3,6 +3,9 @@
 use super::*;
 use crate::exchange::fixture::head;
 
+/// A route of which no answer is known.
+const ROUTE: &str = "GET /other";
+
 fn rollout(by: RolloutBy, key: &str) -> Rollout {
     Rollout {
         by,
@@ -140,12 +143,12 @@ fn times_are_kept_in_buckets_of_three_percent_and_errors_have_none() {
     let state = RolloutState::new();
     assert_eq!(state.seen().legacy.times.quantile(0.95), None);
     for millis in 1..=100 {
-        state.answered(Side::Legacy, 200, Some(Duration::from_millis(millis)));
+        state.answered(Side::Legacy, None, 200, Some(Duration::from_millis(millis)));
     }
     let before = state.seen().legacy;
-    state.answered(Side::Legacy, 503, Some(Duration::from_millis(1)));
+    state.answered(Side::Legacy, None, 503, Some(Duration::from_millis(1)));
     state.failed(Side::Legacy);
-    state.answered(Side::Legacy, 200, Some(Duration::MAX));
+    state.answered(Side::Legacy, None, 200, Some(Duration::MAX));
     let seen = state.seen().legacy;
     assert_eq!((seen.requests, seen.errors), (103, 2));
     let since = seen.since(&before);
@@ -171,8 +174,8 @@ fn a_stream_is_an_answer_and_has_no_time() {
     let state = RolloutState::new();
     let millis = Duration::from_millis;
     for side in Side::ALL {
-        state.answered(side, 200, Some(millis(10)));
-        state.answered(side, 503, None);
+        state.answered(side, None, 200, Some(millis(10)));
+        state.answered(side, None, 503, None);
     }
     let seen = state.seen();
     for counts in [&seen.legacy, &seen.candidate] {
@@ -202,7 +205,7 @@ fn who_leaves_late_is_an_error_of_a_service_that_is_slower_than_the_legacy() {
             1..4 => 1_000,
             _ => 5,
         });
-        state.answered(Side::Legacy, 200, Some(elapsed));
+        state.answered(Side::Legacy, None, 200, Some(elapsed));
     }
     // Longer than 99 of 100 is an error, and longer than any is no slow route's.
     let mut errors = 0;
@@ -214,20 +217,47 @@ fn who_leaves_late_is_an_error_of_a_service_that_is_slower_than_the_legacy() {
     ] {
         let waited = Duration::from_millis(waited);
         assert_eq!(
-            state.given_up(Side::Candidate, waited, true),
+            state.given_up(Side::Candidate, ROUTE, waited, true),
             is_beyond,
             "{waited:?}"
         );
         errors += u64::from(is_error);
         assert_eq!(state.seen().candidate.errors, errors, "{waited:?}");
     }
-    state.given_up(Side::Legacy, Duration::from_secs(5), false);
+    state.given_up(Side::Legacy, "GET /left", Duration::from_secs(5), false);
     let seen = state.seen();
     assert_eq!((seen.legacy.errors, seen.candidate.errors), (1, 2));
     assert!(state.is_any_in());
     // So many in a row that got nothing, though for none of them that is long beside the legacy's slowest.
     for left in (0..DOWN_AFTER).rev() {
-        assert!(!state.given_up(Side::Candidate, Duration::from_millis(700), false));
+        assert!(!state.given_up(Side::Candidate, ROUTE, Duration::from_millis(700), false));
         assert_eq!(state.is_any_in(), left > 0);
     }
+}
+
+#[test]
+fn at_a_route_that_is_slow_on_both_sides_who_leaves_says_nothing() {
+    let (report, items) = ("GET /report", "GET /items");
+    let millis = Duration::from_millis;
+    let state = RolloutState::new();
+    state.set(100.0);
+    for _ in 0..1_000 {
+        state.answered(Side::Legacy, Some(items), 200, Some(millis(1)));
+    }
+    // Also by its first answer, among many others.
+    for answers in [1, 200] {
+        for _ in 0..answers {
+            state.answered(Side::Legacy, Some(report), 200, Some(millis(2_000)));
+        }
+        for _ in 0..2 * DOWN_AFTER {
+            assert!(!state.given_up(Side::Candidate, report, millis(1_500), false));
+        }
+        assert_eq!(state.seen().candidate.errors, 0, "{answers}");
+        assert!(state.is_any_in());
+    }
+    // The report makes no candidate's route fast that hangs, as it would if one in a hundred of all answers decided.
+    assert!(state.given_up(Side::Candidate, items, millis(1_500), true));
+    let beyond_all = state.given_up(Side::Candidate, report, millis(2_500), true);
+    assert!(beyond_all, "longer than any answer of the legacy");
+    assert_eq!(state.seen().candidate.errors, 2);
 }

@@ -36,7 +36,13 @@ pub(super) async fn serve(
 ) -> Result<Response<Answer>, ClientGone> {
     let asker = rolling.asker();
     let upload = open.upload.as_ref();
-    let waiting = Waiting::since(started, asker, (&open.subject, upload), true);
+    let waiting = Waiting::since(
+        started,
+        asker,
+        (&open.subject, &open.client_ticket),
+        upload,
+        true,
+    );
     let asked = ask(client, rolling, &open, &mut shadow, started).await;
     waiting.ended();
     let Failed { why, unsent } = match asked {
