@@ -48,9 +48,12 @@ struct Top<'a> {
 }
 
 impl<'a> Top<'a> {
-    /// What the first screen names, for who has no time to scroll.
-    fn worst(&self) -> &[Entry<'a>] {
-        self.entries.get(..MAX_WORST).unwrap_or(&self.entries)
+    /// What the first screen names, for who has no time to scroll: the most frequent.
+    fn worst(&self) -> Vec<&Entry<'a>> {
+        let mut all: Vec<_> = self.entries.iter().collect();
+        all.sort_by_key(|entry| std::cmp::Reverse(entry.at_least()));
+        all.truncate(MAX_WORST);
+        all
     }
 }
 
