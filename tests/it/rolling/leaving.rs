@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{
-    BODY, Switch, falls_back, get_as, named, on_the_way, rollout, settings, under_way, who,
-};
+use super::{BODY, Switch, falls_back, get_as, named, on_the_way, rollout, under_way, who};
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
 use crate::support::wait_for;
@@ -21,10 +19,7 @@ const GIVES_UP: Duration = Duration::from_millis(500);
 
 /// A place where all clients are in, and the candidate has longer for a head than any client waits.
 fn patient(bounds: &str) -> Place {
-    let place = under_way(100.0, bounds);
-    let lines = settings("candidate_percent = 100", bounds);
-    place.write("parity.toml", lines.replace("400ms", "30s"));
-    place
+    under_way(100.0, bounds)
 }
 
 /// Asks, reads what comes for this time, and leaves with a reset.
