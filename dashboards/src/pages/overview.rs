@@ -115,6 +115,8 @@ struct NowTold {
     tone: Tone,
     /// What the title says of them.
     title: &'static str,
+    /// Of which time `now` is.
+    label: String,
     now: String,
     /// The time that is shown, in words.
     span: String,
@@ -182,6 +184,7 @@ pub(crate) fn overview(
         lately,
         status: shell.status.as_ref(),
         candidate_version: &decided.report.candidate_version,
+        allowed: decided.decision.thresholds.max_mismatch_rate,
     };
     let counted = decided.report.counted_window();
     let begins = [history.window, counted].into_iter().flatten();
@@ -199,6 +202,7 @@ pub(crate) fn overview(
             is_there: history.window.is_some() || view.report.window.is_some(),
             tone: now.tone(),
             title: now.title(),
+            label: now.label(second),
             now: now.told(second),
             span: shell.span(),
             shown: view.clients_of(history),

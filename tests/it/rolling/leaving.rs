@@ -22,10 +22,7 @@ const GIVES_UP: Duration = Duration::from_millis(500);
 
 /// A place where all clients are in, and the candidate has longer for a head than any client waits.
 fn patient(bounds: &str) -> Place {
-    let place = under_way(100.0, bounds);
-    let lines = settings("candidate_percent = 100", bounds);
-    place.write("parity.toml", lines.replace("400ms", "30s"));
-    place
+    under_way(100.0, bounds)
 }
 
 /// Asks, reads what comes for this time, and leaves with a reset.
