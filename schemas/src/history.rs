@@ -44,6 +44,10 @@ pub struct History {
     pub onset: Option<Onset>,
     /// Whether `differing` is without what is noise or known, or excused by the rules in force, as in a report; otherwise that counts, too.
     pub without_excused: bool,
+    /// Versions of the candidate of which `differing` has all mismatches although it is without what is excused, the newest first: only of so
+    /// many of the newest versions is decided what is noise or known. Empty where it is decided of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub as_recorded: Vec<String>,
     /// Whether the buckets have latencies. They are only read where few tallies are in the range.
     pub with_latency: bool,
     /// The version of the candidate that `onset` and `routes` are of, where several counted in the range: a rate of several is

@@ -1,5 +1,7 @@
 //! Parity over time, from outside: the API, and the chart on the page.
 
+mod versions;
+
 use parity_schemas::history::{History, MarkKind, OnsetState};
 use serde_json::Value;
 

@@ -110,10 +110,8 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
         asking,
         move |reader, question| {
             let decided = view::decided(reader, question)?;
-            let mut question = question.clone();
-            let since = &mut question.selection.since;
-            since.get_or_insert_with(a_day_ago);
-            let history = view::history_of(reader, &question, &decided)?;
+            let since = question.selection.since.unwrap_or_else(a_day_ago);
+            let history = view::history_of(reader, (question, Some(since)), &decided)?;
             let lately = Lately::read(reader, question.selection.migration(), handover)?;
             Ok((decided, history, lately))
         },
@@ -140,7 +138,8 @@ fn witness(history: &mut History, shell: &Shell) {
 pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response {
     let page = screen(&site, Some(Screen::History), asking, |reader, question| {
         let decided = view::decided(reader, question)?;
-        let history = view::history_of(reader, question, &decided)?;
+        let since = question.selection.since;
+        let history = view::history_of(reader, (question, since), &decided)?;
         Ok((decided, history))
     });
     match page.await {
