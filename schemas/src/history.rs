@@ -177,6 +177,8 @@ vocabulary! {
         ShadowingOff = "shadowing_off" => "shadowing was stopped",
         /// Requests are compared again.
         ShadowingOn = "shadowing_on" => "shadowing was started",
+        /// A process ended without a word, and began again.
+        Killed = "killed" => "a process was killed",
     }
 }
 
@@ -191,11 +193,14 @@ pub struct CandidateOutage {
     pub to: Timestamp,
     /// How long these steps are: so exactly both times are known. 1 where a mirror has seen the first and the last failure itself.
     pub step_seconds: u64,
-    /// Whether it answered again. Otherwise nothing that it answered is recorded behind it.
+    /// Whether it answered again, or another version took its place. Otherwise nothing that it answered is recorded behind it.
     pub ended: bool,
     /// When it answered again, where a mirror has seen that itself.
     #[serde(default)]
     pub answered: Option<Timestamp>,
+    /// When it got no requests any more, because another version took its place before it answered again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Timestamp>,
     /// Requests that were sent to it in this time. Of a step in which it answered most, only those that failed: when the others
     /// were sent is not known.
     pub sent: u64,
@@ -258,9 +263,10 @@ pub struct Mark {
     pub time: Timestamp,
     /// What.
     pub kind: MarkKind,
-    /// What it was before, a version or a hash; empty for a configuration, for shadowing and for known differences.
+    /// What it was before, a version or a hash; of a process that was killed, its name; empty for a configuration, for shadowing and for
+    /// known differences.
     pub from: String,
-    /// What it is from then on; for shadowing and for known differences, who did it.
+    /// What it is from then on; for shadowing and for known differences, who did it; of a process that was killed, when it began again.
     pub to: String,
     /// Which rules or known differences came, went or say something else, as far as the record has their names.
     #[serde(default, skip_serializing_if = "Edited::is_empty")]

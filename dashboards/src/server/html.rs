@@ -1,5 +1,7 @@
 //! The HTTP handlers of the pages: read what a page shows, and render it.
 
+use std::sync::Arc;
+
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -236,12 +238,13 @@ pub(super) async fn rules(Visited(site): Visited, asking: Asking) -> Response {
     let found = screen(&site, Some(Screen::Rules), asking, |reader, question| {
         let decided = view::decided(reader, question)?;
         let excused = ExcusedGroups::read(reader, question, &decided.report)?;
-        Ok((decided, excused))
+        Ok((decided, excused, Arc::clone(&question.known)))
     });
     match found.await {
         Ok(read) => {
-            let (decided, excused) = &read.found;
-            html(StatusCode::OK, pages::rules(&read.shell, decided, excused))
+            let (decided, excused, register) = &read.found;
+            let page = pages::rules(&read.shell, decided, excused, register);
+            html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),
     }

@@ -9,11 +9,13 @@ mod chart;
 mod excused;
 mod groups;
 mod hour;
+mod killed;
 mod marks;
 mod news;
 mod onset;
 mod outages;
 mod recorded;
+mod replaced;
 mod shared;
 mod witnessed;
 
@@ -164,12 +166,16 @@ fn read(
     }
     let migration = filter.selection.migration();
     let runs = reader.run_times(migration)?;
+    let now = Timestamp::now();
     if let Some(window) = history.window {
-        let now = Timestamp::now();
         history.unrecorded = recorded::unrecorded(&runs, window, now);
         let seen = reader.seen(migration, window.from)?;
         witnessed::recorded(&mut history, &seen, now);
+        let unrecorded = history.unrecorded.as_deref().unwrap_or_default();
+        let killed = killed::marks(&runs, &seen, unrecorded, window);
+        history.marks.extend(killed);
     }
+    replaced::end(&mut history.outages, &runs, now);
     marks::of_people(reader, filter, &runs, &mut history)?;
     Ok(history)
 }
