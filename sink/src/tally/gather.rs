@@ -3,7 +3,7 @@
 //! Counters only grow, so the new counts are the difference to the last reading. Nothing is reset, so nothing is lost
 //! between two readings: what one reading just misses is in the next.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -20,13 +20,11 @@ use super::counters::{
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
-use super::erring::Erring;
 use super::interval::{Interval, Room};
 use super::lately::Lately;
-use super::looked::Looked;
+use super::looked::{Looked, OfCandidate};
 use super::runs::Runs;
 use super::sets::MAX_SETS_HELD;
-use super::stretches::Stretches;
 use super::terms::OfferedTerms;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
@@ -64,12 +62,7 @@ pub(super) struct State {
     pub(super) lately: Lately,
     /// Clients that gave up since the process began, by the service that they waited for.
     pub(super) gave_up: [u64; WaitedFor::ALL.len()],
-    pub(super) stretches: Stretches,
-    /// What was counted in this look, by the configuration that counted it: an earlier one may be of another version.
-    pub(super) looked: BTreeMap<usize, Looked>,
-    pub(super) erring: Erring,
-    /// The last configuration whose verdicts were looked at for errors.
-    pub(super) judged: usize,
+    pub(super) candidate: OfCandidate,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -149,7 +142,11 @@ impl TallyBook {
             !over
         });
         state.sources = sources;
-        self.look(state, now);
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        let version_of = |generation| routes.candidate_version(generation);
+        let before = self.config.candidate_deadline;
+        state.candidate.look(version_of, now, before);
+        drop(routes);
 
         if !over {
             state.open = Some(interval);
@@ -187,7 +184,11 @@ impl TallyBook {
     ) {
         source.adopt_added();
         let generation = source.shard.generation;
-        let mut looked = state.looked.remove(&generation).unwrap_or_default();
+        let mut looked = state
+            .candidate
+            .looked
+            .remove(&generation)
+            .unwrap_or_default();
         // What is written after a mismatch is read before it, and what is written before it is read after it.
         for baseline in &mut source.routes {
             baseline.gather_rechecks(state, interval);
@@ -209,7 +210,7 @@ impl TallyBook {
         for baseline in &mut source.routes {
             baseline.gather((state, &mut looked), interval, now);
         }
-        state.looked.insert(generation, looked);
+        state.candidate.looked.insert(generation, looked);
         source.gather_gave_up(state, now);
     }
 }
@@ -254,10 +255,7 @@ impl State {
 
     /// What was seen of the candidate.
     pub(super) fn seen(&self) -> CandidateSeen {
-        CandidateSeen {
-            failures: self.stretches.told(),
-            errors: self.erring.told(),
-        }
+        self.candidate.seen()
     }
 
     /// Sets aside the closed intervals that the store has.

@@ -47,15 +47,14 @@ pub(in crate::read) fn in_range(
     let Some(last) = counted.iter().map(|(_, last)| before_end(*last)).max() else {
         return Vec::new();
     };
-    let from = match selection.since {
-        Some(_) => since,
-        None => {
-            let ends = (
-                Timestamp::from_micros(i64::MIN),
-                Timestamp::from_micros(last),
-            );
-            Grid::of(asked, ends, now).window().from.as_micros()
-        }
+    let from = if selection.since.is_some() {
+        since
+    } else {
+        let ends = (
+            Timestamp::from_micros(i64::MIN),
+            Timestamp::from_micros(last),
+        );
+        Grid::of(asked, ends, now).window().from.as_micros()
     };
     let mut lasts: BTreeMap<Versions, i64> = BTreeMap::new();
     for (versions, last) in counted.into_iter().filter(|(_, last)| *last >= from) {
