@@ -72,8 +72,8 @@ pub(crate) use history::{
 };
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};
-pub(crate) use known::KnownView;
 pub use known::{Adoptable, about as about_known, adoptable, known_list, rate_of, would_mean};
+pub(crate) use known::{KnownView, UnusedEntry, unused as unused_known};
 pub use listed::{audit_page, decision_page, place};
 pub(crate) use listing::LeftOut;
 pub use listing::Listing;

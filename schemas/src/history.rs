@@ -47,6 +47,10 @@ pub struct History {
     pub onset: Option<Onset>,
     /// Whether `differing` is without what is noise or known, or excused by the rules in force, as in a report; otherwise that counts, too.
     pub without_excused: bool,
+    /// Versions of the candidate of which `differing` has all mismatches although it is without what is excused, the newest first: only of so
+    /// many of the newest versions is decided what is noise or known. Empty where it is decided of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub as_recorded: Vec<String>,
     /// Whether the buckets have latencies. They are only read where few tallies are in the range.
     pub with_latency: bool,
     /// The version of the candidate that `onset` and `routes` are of, where several counted in the range: a rate of several is
@@ -170,11 +174,14 @@ pub struct CandidateOutage {
     pub to: Timestamp,
     /// How long these steps are: so exactly both times are known. 1 where a mirror has seen the first and the last failure itself.
     pub step_seconds: u64,
-    /// Whether it answered again. Otherwise nothing that it answered is recorded behind it.
+    /// Whether it answered again, or another version took its place. Otherwise nothing that it answered is recorded behind it.
     pub ended: bool,
     /// When it answered again, where a mirror has seen that itself.
     #[serde(default)]
     pub answered: Option<Timestamp>,
+    /// When it got no requests any more, because another version took its place before it answered again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Timestamp>,
     /// Requests that were sent to it in this time. Of a step in which it answered most, only those that failed: when the others
     /// were sent is not known.
     pub sent: u64,

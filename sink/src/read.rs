@@ -54,7 +54,7 @@ pub use self::neighbours::{MAX_NEIGHBOURS, Neighbours};
 
 use self::answered::Chosen;
 use self::clickhouse::ClickHouseReader;
-use self::history::{HistoryFilter, Minute, MinutesFilter};
+use self::history::{HistoryFilter, Minute, MinutesFilter, Versions, versions};
 use self::neighbours::{Beside, Side};
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
@@ -196,6 +196,8 @@ trait RecordReader: Send {
     fn newest_migration(&self) -> Result<Option<String>, StoreError>;
     fn mark(&self) -> Result<Mark, StoreError>;
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError>;
+    /// As [`versions::in_range`] takes them, of the migration of a selection: whoever asks looks at its versions and time.
+    fn counted_versions(&self, of: &Selection) -> Result<Vec<(Versions, i64)>, StoreError>;
     fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError>;
     fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError>;
     fn seen(&self, migration: &str, since: Timestamp) -> Result<Vec<RunSeen>, StoreError>;
@@ -311,6 +313,12 @@ impl Reader {
     /// How the counts of a selection came about over time, of all versions and rules.
     pub fn history(&self, filter: &HistoryFilter) -> Result<History, StoreError> {
         self.store.history(filter, Timestamp::now())
+    }
+
+    /// Which versions of both services counted in the range of a history, the newest first.
+    pub fn counted_versions(&self, filter: &HistoryFilter) -> Result<Vec<Versions>, StoreError> {
+        let counted = self.store.counted_versions(&filter.selection)?;
+        Ok(versions::in_range(counted, filter, Timestamp::now()))
     }
 
     /// What each minute of some spans had, by version of the candidate, in order; minutes without tallies are absent.

@@ -21,6 +21,7 @@ mod field_sample;
 mod gather;
 mod interval;
 mod lately;
+mod looked;
 mod owned;
 mod recorder;
 mod routes;

@@ -1,5 +1,8 @@
 //! Parity over time, from outside: the API, and the chart on the page.
 
+mod replaced;
+mod versions;
+
 use parity_schemas::history::{History, MarkKind, OnsetState};
 use serde_json::Value;
 

@@ -6,6 +6,7 @@ use askama::Template;
 use parity_schemas::audit::Audit;
 use parity_schemas::browse::{Order, Tab};
 use parity_schemas::history::History;
+use parity_schemas::known::KnownEntry;
 use parity_schemas::lists::ExcusedGroup;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
@@ -21,8 +22,8 @@ use super::{
 use crate::view::words::{grouped, shown};
 use crate::view::{
     AllUnanswered, Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing,
-    Entry, ExcusedGroups, GroupTimes, ReportView, SeenAt, SinkStatus, Standing, history_sentences,
-    not_compared,
+    Entry, ExcusedGroups, GroupTimes, ReportView, SeenAt, SinkStatus, Standing, UnusedEntry,
+    history_sentences, not_compared, unused_known,
 };
 
 /// Causes and groups on the screen of causes; the list of groups has all of them.
@@ -163,6 +164,8 @@ struct RulesPage<'a> {
     view: ReportView<'a>,
     examples: Examples<'a>,
     excused: &'a ExcusedGroups,
+    /// Entries of the register that mean nothing of what was counted.
+    unused: Vec<UnusedEntry>,
 }
 
 impl RulesPage<'_> {
@@ -186,15 +189,18 @@ impl RulesPage<'_> {
     }
 }
 
-/// What rules excuse, which of them are idle, and what is known.
+/// What rules excuse, which of them are idle, and what is known: of the register also what nothing hit.
 pub(crate) fn rules(
     shell: &Shell,
     decided: &Decided,
     excused: &ExcusedGroups,
+    register: &[KnownEntry],
 ) -> askama::Result<String> {
+    let view = ReportView::from(decided);
     RulesPage {
         shell,
-        view: ReportView::from(decided),
+        unused: unused_known(register, &decided.report.known, decided.decision.time),
+        view,
         examples: Examples::Served(&shell.scope),
         excused,
     }

@@ -1,5 +1,7 @@
 //! The HTTP handlers of the pages: read what a page shows, and render it.
 
+use std::sync::Arc;
+
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -110,10 +112,8 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
         asking,
         move |reader, question| {
             let decided = view::decided(reader, question)?;
-            let mut question = question.clone();
-            let since = &mut question.selection.since;
-            since.get_or_insert_with(a_day_ago);
-            let history = view::history_of(reader, &question, &decided)?;
+            let since = question.selection.since.unwrap_or_else(a_day_ago);
+            let history = view::history_of(reader, (question, Some(since)), &decided)?;
             let lately = Lately::read(reader, question.selection.migration(), handover)?;
             Ok((decided, history, lately))
         },
@@ -140,7 +140,8 @@ fn witness(history: &mut History, shell: &Shell) {
 pub(super) async fn history(Visited(site): Visited, asking: Asking) -> Response {
     let page = screen(&site, Some(Screen::History), asking, |reader, question| {
         let decided = view::decided(reader, question)?;
-        let history = view::history_of(reader, question, &decided)?;
+        let since = question.selection.since;
+        let history = view::history_of(reader, (question, since), &decided)?;
         Ok((decided, history))
     });
     match page.await {
@@ -237,12 +238,13 @@ pub(super) async fn rules(Visited(site): Visited, asking: Asking) -> Response {
     let found = screen(&site, Some(Screen::Rules), asking, |reader, question| {
         let decided = view::decided(reader, question)?;
         let excused = ExcusedGroups::read(reader, question, &decided.report)?;
-        Ok((decided, excused))
+        Ok((decided, excused, Arc::clone(&question.known)))
     });
     match found.await {
         Ok(read) => {
-            let (decided, excused) = &read.found;
-            html(StatusCode::OK, pages::rules(&read.shell, decided, excused))
+            let (decided, excused, register) = &read.found;
+            let page = pages::rules(&read.shell, decided, excused, register);
+            html(StatusCode::OK, page)
         }
         Err(failure) => sorry(&failure, &site),
     }

@@ -6,24 +6,23 @@
 mod began;
 mod changed;
 mod chart;
+mod excused;
 mod groups;
 mod hour;
+mod killed;
 mod marks;
 mod news;
 mod onset;
 mod outages;
 mod recorded;
+mod replaced;
 mod shared;
 mod witnessed;
 
-use std::collections::{BTreeSet, HashSet};
-
 use parity_schemas::evidence::{Outcome, Thresholds};
 use parity_schemas::history::{GroupHistory, History};
-use parity_schemas::noise::{NoiseState, NoiseUse};
-use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
-use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_EXCUSED};
+use parity_sink::read::history::{Buckets, HistoryFilter};
 use parity_sink::{Reader, Selection, StoreError};
 
 pub(crate) use self::marks::{starts, switches};
@@ -32,6 +31,7 @@ pub(crate) use changed::{Change, Stretch};
 pub(crate) use chart::ChartView;
 pub(crate) use groups::{GroupTimes, SeenAt, a_day_ago};
 
+use self::excused::Excused;
 use self::hour::Hour;
 use self::onset::{Of, judge, look};
 use self::shared::share;
@@ -62,18 +62,17 @@ pub fn history(reader: &Reader, asked: &HistoryQuestion) -> Result<History, Stor
     } else {
         Some(decided(reader, question)?)
     };
-    let decided = decided.as_ref();
-    let noise = question.thresholds.noise;
-    let excused = decided.map(|decided| excused_sets(&decided.report, noise));
     let filter = HistoryFilter {
         selection: question.selection.clone(),
         until: asked.until,
         route: asked.route.clone(),
         fingerprints: asked.fingerprints.clone(),
-        excused,
         ..HistoryFilter::default()
     };
-    read(reader, &filter, decided, &question.thresholds)
+    match &decided {
+        Some(decided) => without_excused(reader, filter, question, decided),
+        None => read(reader, &filter, None, &question.thresholds),
+    }
 }
 
 /// The version that a report is of; `None` if it has nothing and names none. One that is named and of which nothing is recorded
@@ -84,23 +83,36 @@ fn version_of(decided: &Decided) -> Option<String> {
     is_known.then(|| report.candidate_version.clone())
 }
 
-/// The history to a report that is there: of its range, but of all versions and rules, so that what changed can be seen.
+/// The history to a report that was asked for by this question: from a time on, but of all versions and rules, so that what changed can be
+/// seen.
 pub fn history_of(
     reader: &Reader,
-    question: &Question,
+    (question, since): (&Question, Option<Timestamp>),
     decided: &Decided,
 ) -> Result<History, StoreError> {
-    let usage = question.thresholds.noise;
     let filter = HistoryFilter {
         selection: Selection {
             migration: question.selection.migration.clone(),
-            since: question.selection.since,
+            since,
             ..Selection::default()
         },
-        excused: Some(excused_sets(&decided.report, usage)),
         ..HistoryFilter::default()
     };
-    read(reader, &filter, Some(decided), &question.thresholds)
+    without_excused(reader, filter, question, decided)
+}
+
+/// Reads a history without what the reports on its versions excuse, each asked for as this one was.
+fn without_excused(
+    reader: &Reader,
+    mut filter: HistoryFilter,
+    question: &Question,
+    decided: &Decided,
+) -> Result<History, StoreError> {
+    let Excused { of, as_recorded } = Excused::read(reader, question, &filter, decided)?;
+    filter.excused = Some(of);
+    let mut history = read(reader, &filter, Some(decided), &question.thresholds)?;
+    history.as_recorded = as_recorded;
+    Ok(history)
 }
 
 /// Reads a history, and says since when the version of the candidate of a report differs; the newest one if it is not known which.
@@ -154,12 +166,16 @@ fn read(
     }
     let migration = filter.selection.migration();
     let runs = reader.run_times(migration)?;
+    let now = Timestamp::now();
     if let Some(window) = history.window {
-        let now = Timestamp::now();
         history.unrecorded = recorded::unrecorded(&runs, window, now);
         let seen = reader.seen(migration, window.from)?;
         witnessed::recorded(&mut history, &seen, now);
+        let unrecorded = history.unrecorded.as_deref().unwrap_or_default();
+        let killed = killed::marks(&runs, &seen, unrecorded, window);
+        history.marks.extend(killed);
     }
+    replaced::end(&mut history.outages, &runs, now);
     marks::of_people(reader, filter, &runs, &mut history)?;
     Ok(history)
 }
@@ -171,51 +187,6 @@ fn lay_upon(history: &mut History, alone: History) {
     history.onset = alone.onset;
     history.routes = alone.routes;
     history.routes_left_out = alone.routes_left_out;
-}
-
-/// The sets of groups whose mismatches do not count in a report, the most frequent first. What the present rules excuse of earlier
-/// ones is in the tallies as it was counted then.
-fn excused_sets(report: &Report, usage: NoiseUse) -> Vec<ExcusedSet> {
-    let known: HashSet<(&str, &str)> = report
-        .known
-        .iter()
-        .flat_map(|entry| entry.groups.iter().filter(|group| entry.excuses(group)))
-        .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
-        .collect();
-    let proven = report
-        .noise
-        .iter()
-        .filter(|group| usage == NoiseUse::Use && group.state == NoiseState::Proven);
-    let noise: HashSet<(&str, &str)> = proven
-        .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
-        .collect();
-    let none = BTreeSet::new();
-    let counted = report.sets.iter().map(|set| (set, &none));
-    let again = report.carried.iter().flat_map(|rules| &rules.decided_again);
-    let again = again.flat_map(|route| route.sets.iter().map(|set| (set, &route.fingerprints)));
-    let mut sets: Vec<(u64, ExcusedSet)> = counted
-        .chain(again)
-        .filter(|(set, _)| !set.fingerprints.is_empty())
-        .filter_map(|(set, by_rules)| {
-            let left = set.fingerprints.iter();
-            let mut names = left
-                .filter(|name| !by_rules.contains(*name))
-                .map(|name| (set.route.as_str(), name.as_str()));
-            let is_known = names.clone().all(|name| known.contains(&name));
-            let is_excused = names.all(|name| known.contains(&name) || noise.contains(&name));
-            is_excused.then(|| {
-                let excused = ExcusedSet {
-                    route: set.route.clone(),
-                    fingerprints: set.fingerprints.clone(),
-                    with_never_asked: is_known,
-                };
-                (set.classes.values().sum(), excused)
-            })
-        })
-        .collect();
-    sets.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    sets.truncate(MAX_EXCUSED);
-    sets.into_iter().map(|(_, set)| set).collect()
 }
 
 /// Routes that are told of beside all together.

@@ -1,7 +1,7 @@
 //! Known differences: what each entry of the register says, how it stands, and how often it was seen; and which groups an
 //! entry for what counts today would name.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use parity_comparator::known::{ends_soon, rate};
 use parity_schemas::documents::{KNOWN_SCHEMA, KnownList, KnownListed};
@@ -40,6 +40,51 @@ pub(crate) struct KnownRow<'a> {
     pub(crate) about: String,
     /// Its groups.
     pub(crate) groups: &'a [parity_schemas::known::KnownGroup],
+}
+
+/// An entry of the register that means nothing of what was counted.
+pub(crate) struct UnusedEntry {
+    /// By which it is named.
+    pub(crate) id: String,
+    /// Which groups it would mean.
+    pub(crate) means: String,
+    /// Whether it blocks, who answers for it, why, and until when, in words.
+    pub(crate) about: String,
+}
+
+/// The entries of a register that mean none of these groups, in the order of the register.
+pub(crate) fn unused(
+    register: &[KnownEntry],
+    known: &[KnownUse],
+    now: Timestamp,
+) -> Vec<UnusedEntry> {
+    let used: HashSet<&str> = known.iter().map(|one| one.entry.id.as_str()).collect();
+    let unused = register.iter();
+    let unused = unused.filter(|entry| !used.contains(entry.id.as_str()));
+    unused
+        .map(|entry| UnusedEntry {
+            id: shown(&entry.id),
+            means: means(entry),
+            about: about(entry, now),
+        })
+        .collect()
+}
+
+/// Which groups an entry means, as it says it.
+fn means(entry: &KnownEntry) -> String {
+    if !entry.fingerprints.is_empty() {
+        let names: Vec<String> = entry.fingerprints.iter().map(|name| shown(name)).collect();
+        return names.join(", ");
+    }
+    let words = [
+        entry.route.as_deref().map(shown),
+        entry.part.map(|part| part.to_string()),
+        entry.path.as_deref().map(shown),
+        entry.kind.map(|kind| kind.meaning().to_owned()),
+        entry.explanation.map(|why| why.to_string()),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    words.join(" · ")
 }
 
 impl<'a> KnownView<'a> {

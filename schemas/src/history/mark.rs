@@ -28,6 +28,8 @@ vocabulary! {
         RolloutSet = "rollout_set" => "the candidate serves another share of the clients",
         /// All clients went back to the legacy.
         RolloutBack = "rollout_back" => "all clients went back to the legacy",
+        /// A process ended without a word, and began again.
+        Killed = "killed" => "a process was killed",
     }
 }
 
@@ -39,10 +41,10 @@ pub struct Mark {
     pub time: Timestamp,
     /// What.
     pub kind: MarkKind,
-    /// What it was before, a version, a hash, or the percent of a rollout, such as `10 %`; empty for a configuration, for shadowing and for
+    /// What it was before, a version, a hash, or the percent of a rollout, such as `10 %`; of a process that was killed, its name; empty for a configuration, for shadowing and for
     /// known differences.
     pub from: String,
-    /// What it is from then on; for shadowing and for known differences, who did it.
+    /// What it is from then on; for shadowing and for known differences, who did it; of a process that was killed, when it began again.
     pub to: String,
     /// Of a rollout, of which process, by whom and why; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]

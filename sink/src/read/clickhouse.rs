@@ -53,7 +53,7 @@ use super::audit::AuditFilter;
 use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::EXAMPLES_TRIED;
-use super::history::{HistoryFilter, Minute, MinutesFilter};
+use super::history::{HistoryFilter, Minute, MinutesFilter, Versions};
 use super::in_force::RunTimes;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
@@ -282,6 +282,10 @@ impl RecordReader for ClickHouseReader {
 
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
         self.of_one_replica(|| self.read_history(filter, now))
+    }
+
+    fn counted_versions(&self, of: &Selection) -> Result<Vec<(Versions, i64)>, StoreError> {
+        self.of_one_replica(|| self.list_counted(of))
     }
 
     fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {

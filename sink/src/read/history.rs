@@ -5,7 +5,8 @@
 //! decision is made from it.
 //!
 //! What is noise or known does not count in a report, which knows it from all of its evidence. Who has a report names the
-//! sets of groups that are excused ([`ExcusedSet`]), and the history is without them, in earlier buckets, too.
+//! sets of groups that are excused ([`ExcusedOf`]), and the history is without them, in earlier buckets, too. Each report is of the
+//! versions of both services that it is of, and excuses nothing of others: so of each that counted ([`Versions`]) another one is asked.
 
 pub(super) mod cell;
 pub(super) mod grid;
@@ -13,7 +14,10 @@ mod marks;
 pub(super) mod minutes;
 pub(super) mod row;
 pub(super) mod sums;
+pub(super) mod versions;
 pub(super) mod whole;
+
+use std::collections::BTreeSet;
 
 use parity_schemas::evidence::Window;
 use parity_schemas::history::History;
@@ -23,11 +27,12 @@ use parity_schemas::time::Timestamp;
 use self::grid::Asked;
 pub(super) use self::marks::Termed;
 pub use self::minutes::{Minute, MinutesFilter};
+pub use self::versions::Versions;
 use super::Selection;
 
 /// Groups of one query: those of a long page.
 pub const MAX_GROUPS: usize = 200;
-/// Sets of groups that are excused in one query, the most frequent first. The rest counts.
+/// Sets of groups that are excused of some versions, the most frequent first. The rest counts.
 pub const MAX_EXCUSED: usize = 1_000;
 /// Routes that are listed one by one.
 pub const MAX_ROUTES: usize = 100;
@@ -50,8 +55,8 @@ pub struct HistoryFilter {
     pub fingerprints: Vec<String>,
     /// Nobody looks at the times of the answers, which take longer to read than all counts.
     pub without_latency: bool,
-    /// What does not count. `None` if that is not known: then all counts.
-    pub excused: Option<Vec<ExcusedSet>>,
+    /// What does not count, by versions. `None` if that is not known: then all counts.
+    pub excused: Option<Vec<ExcusedOf>>,
     /// The buckets of another history; `None` for those that fit. They say nothing of what is read: the first and the last may
     /// reach beyond `selection.since` and `until`.
     pub buckets: Option<Buckets>,
@@ -76,6 +81,23 @@ impl Buckets {
     }
 }
 
+/// What of some versions does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExcusedOf {
+    /// Under which it was counted.
+    pub versions: Versions,
+    /// [`MAX_EXCUSED`] at most.
+    pub sets: Vec<ExcusedSet>,
+}
+
+impl ExcusedOf {
+    /// The sets, each with its id.
+    pub(super) fn by_id(&self) -> impl Iterator<Item = (String, &ExcusedSet)> {
+        let sets = self.sets.iter().take(MAX_EXCUSED);
+        sets.map(|set| (set_id(set.fingerprints.iter().map(String::as_str)), set))
+    }
+}
+
 /// Mismatches that have exactly these groups do not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcusedSet {
@@ -97,10 +119,10 @@ impl HistoryFilter {
         }
     }
 
-    /// The ids of the sets that are excused.
+    /// The ids of the sets that are excused of any versions, each once.
     pub(super) fn excused_ids(&self) -> Vec<String> {
-        let sets = self.excused.iter().flatten().take(MAX_EXCUSED);
-        sets.map(|set| set_id(set.fingerprints.iter().map(String::as_str)))
-            .collect()
+        let all = self.excused.iter().flatten();
+        let ids: BTreeSet<String> = all.flat_map(ExcusedOf::by_id).map(|(id, _)| id).collect();
+        ids.into_iter().collect()
     }
 }

@@ -40,7 +40,7 @@ use super::carry::{Read, ReadEarlier, carry_over};
 use super::counting::{Counting, count_up};
 use super::decisions::{Counted, CountedWindow, DecisionFilter, FoundTerms, TermsFilter};
 use super::groups::ExampleRow;
-use super::history::{HistoryFilter, Minute, MinutesFilter};
+use super::history::{HistoryFilter, Minute, MinutesFilter, Versions};
 use super::in_force::RunTimes;
 use super::mark::Mark;
 use super::neighbours::{Beside, Side};
@@ -140,10 +140,7 @@ impl RecordReader for SqliteReader {
     }
 
     fn newest_migration(&self) -> Result<Option<String>, StoreError> {
-        let found = self.rows(SELECT_NEWEST_MIGRATION, (), "tallies", |row| {
-            Ok(row.text(0, "migration")?.to_owned())
-        })?;
-        Ok(found.into_iter().next())
+        self.find_newest_migration()
     }
 
     fn mark(&self) -> Result<Mark, StoreError> {
@@ -152,6 +149,10 @@ impl RecordReader for SqliteReader {
 
     fn history(&self, filter: &HistoryFilter, now: Timestamp) -> Result<History, StoreError> {
         self.read_history(filter, now)
+    }
+
+    fn counted_versions(&self, of: &Selection) -> Result<Vec<(Versions, i64)>, StoreError> {
+        self.list_counted(of)
     }
 
     fn minutes(&self, filter: &MinutesFilter) -> Result<Vec<Minute>, StoreError> {
@@ -387,13 +388,6 @@ fn of_window(window: Window) -> String {
 
 const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
      AND rules_hash = ?4 AND interval_start >= ?5";
-
-/// The same, and of each name only the end of the index. A run that has counted nothing has begun.
-const SELECT_NEWEST_MIGRATION: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \
-     SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
-     SELECT migration FROM (SELECT name AS migration, (SELECT max(interval_start) FROM tallies WHERE migration = name) AS began \
-     FROM names WHERE name IS NOT NULL UNION ALL SELECT migration, max(started) FROM watermarks GROUP BY migration) \
-     ORDER BY began DESC, migration LIMIT 1";
 
 /// From name to name by the index: to read all rows for a few names takes as long as a report.
 const SELECT_MIGRATIONS: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \

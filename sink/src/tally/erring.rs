@@ -118,7 +118,7 @@ impl Verdicts {
         errors.cmp(&self.compared)
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.add_mismatches(other.compared, &other.alone);
         self.add_legacy_errors(other.legacy_errors);
     }

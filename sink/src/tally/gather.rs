@@ -21,12 +21,11 @@ use super::counters::{
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
-use super::erring::{Erring, Verdicts};
 use super::interval::{Interval, Room};
 use super::lately::Lately;
+use super::looked::{Looked, OfCandidate};
 use super::runs::Runs;
 use super::sets::MAX_SETS_HELD;
-use super::stretches::{Look, Stretches};
 use super::terms::OfferedTerms;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
@@ -64,14 +63,9 @@ pub(super) struct State {
     pub(super) lately: Lately,
     /// Clients that gave up since the process began, by the service that they waited for.
     pub(super) gave_up: [u64; WaitedFor::ALL.len()],
-    pub(super) stretches: Stretches,
     /// So long before it timed out a request was sent to the candidate; nothing until it is set.
     pub(super) candidate_deadline: Duration,
-    /// What was counted of the candidate in this look.
-    looked: Look,
-    pub(super) erring: Erring,
-    /// What was compared in this look.
-    verdicts: Verdicts,
+    pub(super) candidate: OfCandidate,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -151,15 +145,11 @@ impl TallyBook {
             !over
         });
         state.sources = sources;
-        let looked = std::mem::take(&mut state.looked);
-        let verdicts = std::mem::take(&mut state.verdicts);
-        if looked.is_any() {
-            let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-            let version = routes.candidate_version();
-            let before = state.candidate_deadline;
-            state.stretches.look(looked, version, now, before);
-            state.erring.look(&verdicts, version, now);
-        }
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        let version_of = |generation| routes.candidate_version(generation);
+        let before = state.candidate_deadline;
+        state.candidate.look(version_of, now, before);
+        drop(routes);
 
         if !over {
             state.open = Some(interval);
@@ -196,14 +186,20 @@ impl TallyBook {
         now: Timestamp,
     ) {
         source.adopt_added();
+        let generation = source.shard.generation;
+        let mut looked = state
+            .candidate
+            .looked
+            .remove(&generation)
+            .unwrap_or_default();
         // What is written after a mismatch is read before it, and what is written before it is read after it.
         for baseline in &mut source.routes {
             baseline.gather_rechecks(state, interval);
         }
         for (route, mismatches) in source.shard.take_mismatches() {
             let answered = mismatches.classes.total();
-            state.looked.answered = state.looked.answered.saturating_add(answered);
-            state.verdicts.add_mismatches(answered, &mismatches.errors);
+            looked.look.answered = looked.look.answered.saturating_add(answered);
+            looked.verdicts.add_mismatches(answered, &mismatches.errors);
             let totals = state.totals_of(route);
             totals.classes.add(&mismatches.classes);
             for (total, count) in totals.kinds.iter_mut().zip(mismatches.kinds) {
@@ -215,8 +211,9 @@ impl TallyBook {
                 .add_mismatches(mismatches, self.config.max_groups, room);
         }
         for baseline in &mut source.routes {
-            baseline.gather(state, interval, now);
+            baseline.gather((state, &mut looked), interval, now);
         }
+        state.candidate.looked.insert(generation, looked);
         source.gather_gave_up(state, now);
     }
 }
@@ -261,10 +258,7 @@ impl State {
 
     /// What was seen of the candidate.
     pub(super) fn seen(&self) -> CandidateSeen {
-        CandidateSeen {
-            failures: self.stretches.told(),
-            errors: self.erring.told(),
-        }
+        self.candidate.seen()
     }
 
     /// Sets aside the closed intervals that the store has.
@@ -317,7 +311,12 @@ impl Baseline {
     }
 
     /// Everything but `received` and rechecks.
-    fn gather(&mut self, state: &mut State, interval: &mut Interval, now: Timestamp) {
+    fn gather(
+        &mut self,
+        (state, looked): (&mut State, &mut Looked),
+        interval: &mut Interval,
+        now: Timestamp,
+    ) {
         let changes = self.counters.changes.load(Ordering::Acquire);
         if changes == self.changes {
             return;
@@ -330,12 +329,12 @@ impl Baseline {
             }
             if slot == MATCHED {
                 state.last_comparison = Some(now);
-                state.looked.answered = state.looked.answered.saturating_add(new);
-                state.verdicts.add_matches(new);
+                looked.look.answered = looked.look.answered.saturating_add(new);
+                looked.verdicts.add_matches(new);
             } else if slot == LEGACY_ERRORS {
-                state.verdicts.add_legacy_errors(new);
+                looked.verdicts.add_legacy_errors(new);
             } else if let Some(reason) = reason(slot) {
-                state.looked.add(reason, new);
+                looked.look.add(reason, new);
             } else if let Some(outcome) = client(slot) {
                 state.lately.add(outcome, new, now);
                 if outcome.is_failure() {

@@ -131,10 +131,10 @@ impl Routes {
         }
     }
 
-    /// The version of the candidate that the current generation counts for.
-    pub(super) fn candidate_version(&self) -> &str {
-        let current = self.generations.last();
-        current.map_or("", |current| &current.identity.candidate_version)
+    /// The version of the candidate that a generation counts for.
+    pub(super) fn candidate_version(&self, generation: usize) -> &str {
+        let of = self.generations.get(generation);
+        of.map_or("", |of| &of.identity.candidate_version)
     }
 
     /// All generations, oldest first.

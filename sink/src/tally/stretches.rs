@@ -6,23 +6,29 @@
 //! the time when the request was sent, and comes later: until then the looks are kept apart, so that it counts in the one of that time. Else
 //! a hang of three seconds would be several outages after it, each cut by the answers of a candidate that answers again. It is of the
 //! process alone, which writes the latest into its watermark; no request pays for it.
+//!
+//! A reloaded configuration may name another version of the candidate, while requests to the one before are under way. So each time of a
+//! version has stretches of its own: neither goes on with the outage of the other, and what fails late counts for the version that it was sent to.
+
+mod found;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use parity_schemas::lately::{CandidateFailures, MAX_STRETCHES};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-/// Failures of a stretch that is kept: fewer may be those of one bad client.
-const LEAST: u64 = 3;
+use self::found::Found;
+
 /// A failure this long before is not the begin of a stretch.
 const NEAR_MICROS: i64 = 1_000_000;
 /// From one look to the next, and a little more: a request that was sent this long before a look is of that look.
 const LOOK_MICROS: i64 = 300_000;
 /// Looks that are kept until no time-out of theirs can come any more: of a quarter of an hour at four a second.
 const MAX_KEPT_APART: usize = 3_600;
+/// Times of versions that are kept apart: of the present one, and of those before it that requests may still be under way to.
+const MAX_TIMES: usize = 4;
 
 /// Adds one to a list in order of time. Of too many the smallest is left out, the earliest of equals, and never the last: so a night of
 /// many small ones leaves what matters.
@@ -70,6 +76,14 @@ impl Look {
         *sum = sum.saturating_add(count);
     }
 
+    /// Adds what was counted elsewhere at the same time.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.failed = self.failed.saturating_add(other.failed);
+        self.timed_out = self.timed_out.saturating_add(other.timed_out);
+        self.answered = self.answered.saturating_add(other.answered);
+        self.not_sent = self.not_sent.saturating_add(other.not_sent);
+    }
+
     /// Whether anything was counted.
     pub(super) const fn is_any(self) -> bool {
         self.failed > 0 || self.timed_out > 0 || self.answered > 0 || self.not_sent > 0
@@ -79,181 +93,122 @@ impl Look {
 /// The latest stretches, in which what timed out counts when it was sent.
 #[derive(Default)]
 pub(super) struct Stretches {
+    /// The times of versions, the latest last.
+    times: VecDeque<VersionTime>,
+    /// Those of times of which nothing more is expected.
+    before: VecDeque<CandidateFailures>,
+}
+
+/// The time in which a version of the candidate was the one that is compared.
+struct VersionTime {
+    version: Box<str>,
+    /// The first configuration with it.
+    began: usize,
     /// Of looks so long ago that nothing of theirs can time out any more.
     settled: Found,
     /// The looks behind these, in order of time, each without what timed out in it, and with what timed out of it.
-    apart: VecDeque<Apart>,
-}
-
-/// A look that is kept apart.
-struct Apart {
-    at: Timestamp,
-    version: Arc<str>,
-    look: Look,
+    apart: VecDeque<(Timestamp, Look)>,
 }
 
 impl Stretches {
-    /// Adds what was counted of this version since the last look. What timed out was sent so long `before`.
-    pub(super) fn look(&mut self, look: Look, version: &str, now: Timestamp, before: Duration) {
-        if !look.is_any() {
-            return;
+    /// Adds what was counted since the last look by the configuration of this number, which counts for this version. What timed out was
+    /// sent so long `before`.
+    pub(super) fn look(
+        &mut self,
+        look: Look,
+        (generation, version): (usize, &str),
+        now: Timestamp,
+        before: Duration,
+    ) {
+        if look.is_any() {
+            let before = i64::try_from(before.as_micros()).unwrap_or(i64::MAX);
+            let sent = now.as_micros().saturating_sub(before);
+            let time = self.time_of(generation, version);
+            time.look(look, now, Timestamp::from_micros(sent));
         }
-        let before = i64::try_from(before.as_micros()).unwrap_or(i64::MAX);
-        let sent = now.as_micros().saturating_sub(before);
-        let last = self.apart.back().map(|last| &last.version);
-        let version = match last {
-            Some(last) if **last == *version => Arc::clone(last),
-            _ => version.into(),
-        };
-        if look.timed_out > 0 {
-            self.timed_out(look.timed_out, &version, Timestamp::from_micros(sent));
-        }
-        self.apart.push_back(Apart {
-            at: now,
-            version,
-            look: Look {
-                timed_out: 0,
-                ..look
-            },
+    }
+
+    /// The time of a version that a configuration is of: it goes on if the one before was of that version, too.
+    fn time_of(&mut self, generation: usize, version: &str) -> &mut VersionTime {
+        let behind = |time: &VersionTime| time.began <= generation;
+        let place = self.times.partition_point(behind);
+        let before = place.checked_sub(1);
+        let known = before.filter(|before| {
+            let time = self.times.get(*before);
+            time.is_some_and(|time| *time.version == *version)
         });
-        let is_over = |first: &Apart| first.at.as_micros() < sent.saturating_sub(NEAR_MICROS);
+        let place = known.unwrap_or_else(|| {
+            let new = VersionTime {
+                version: version.into(),
+                began: generation,
+                settled: Found::default(),
+                apart: VecDeque::new(),
+            };
+            self.times.insert(place, new);
+            if self.times.len() <= MAX_TIMES {
+                return place;
+            }
+            for one in self.times.pop_front().iter().flat_map(VersionTime::told) {
+                keep(&mut self.before, one, MAX_STRETCHES, lost);
+            }
+            place.saturating_sub(1)
+        });
+        &mut self.times[place]
+    }
+
+    /// The stretches, the earliest first, with those that go on.
+    pub(super) fn told(&self) -> Vec<CandidateFailures> {
+        let of_times = self.times.iter().flat_map(VersionTime::told);
+        let mut all: Vec<CandidateFailures> = self.before.iter().cloned().chain(of_times).collect();
+        all.sort_by_key(|one| one.from);
+        let mut kept = VecDeque::new();
+        for one in all {
+            keep(&mut kept, one, MAX_STRETCHES, lost);
+        }
+        kept.into()
+    }
+}
+
+impl VersionTime {
+    fn look(&mut self, look: Look, now: Timestamp, sent: Timestamp) {
+        if look.timed_out > 0 {
+            self.timed_out(look.timed_out, sent);
+        }
+        let look = Look {
+            timed_out: 0,
+            ..look
+        };
+        self.apart.push_back((now, look));
+        let is_over = |(at, _): &(Timestamp, Look)| *at < sent.saturating_add_micros(-NEAR_MICROS);
         while self.apart.front().is_some_and(is_over) || self.apart.len() > MAX_KEPT_APART {
-            if let Some(first) = self.apart.pop_front() {
-                self.settled.look(first.look, &first.version, first.at);
+            if let Some((at, look)) = self.apart.pop_front() {
+                self.settled.look(look, &self.version, at);
             }
         }
     }
 
-    /// Counts time-outs in the look of the time when they were sent. That was of the version of that time.
-    fn timed_out(&mut self, count: u64, version: &Arc<str>, sent: Timestamp) {
-        let place = self.apart.partition_point(|one| one.at < sent);
-        if let Some(one) = self.apart.get_mut(place)
-            && one.at.as_micros().saturating_sub(sent.as_micros()) < LOOK_MICROS
+    /// Counts time-outs in the look of the time when they were sent.
+    fn timed_out(&mut self, count: u64, sent: Timestamp) {
+        let place = self.apart.partition_point(|(at, _)| *at < sent);
+        if let Some((at, look)) = self.apart.get_mut(place)
+            && at.as_micros().saturating_sub(sent.as_micros()) < LOOK_MICROS
         {
-            one.look.failed = one.look.failed.saturating_add(count);
+            look.failed = look.failed.saturating_add(count);
             return;
         }
-        let before = place.checked_sub(1).and_then(|place| self.apart.get(place));
         let look = Look {
             failed: count,
             ..Look::default()
         };
-        let version = before.map_or(version, |before| &before.version);
-        let one = Apart {
-            at: sent,
-            version: Arc::clone(version),
-            look,
-        };
-        self.apart.insert(place, one);
+        self.apart.insert(place, (sent, look));
     }
 
-    /// The stretches, the earliest first, with the one that goes on.
-    pub(super) fn told(&self) -> Vec<CandidateFailures> {
+    fn told(&self) -> Vec<CandidateFailures> {
         let mut found = self.settled.clone();
-        for one in &self.apart {
-            found.look(one.look, &one.version, one.at);
+        for (at, look) in &self.apart {
+            found.look(*look, &self.version, *at);
         }
         found.told()
-    }
-}
-
-/// Whether these are enough for a stretch. Nothing is left unsent because of one bad client.
-const fn counts(one: &CandidateFailures) -> bool {
-    one.failed >= LEAST || one.not_sent > 0
-}
-
-/// Whether one moment is just behind another.
-fn is_near(before: Timestamp, now: Timestamp) -> bool {
-    let passed = now.as_micros().saturating_sub(before.as_micros());
-    (0..NEAR_MICROS).contains(&passed)
-}
-
-/// The stretches of looks of which nothing more will time out.
-#[derive(Clone, Default)]
-struct Found {
-    ended: VecDeque<CandidateFailures>,
-    open: Option<CandidateFailures>,
-    /// Failures of the look before, among which more was answered.
-    begun: Option<(Timestamp, u64)>,
-}
-
-impl Found {
-    /// Adds what was counted of this version since the last look.
-    fn look(&mut self, look: Look, version: &str, now: Timestamp) {
-        let Look {
-            failed,
-            timed_out: _,
-            answered,
-            not_sent,
-        } = look;
-        if !look.is_any() {
-            return;
-        }
-        if failed == 0 && answered == 0 && self.open.is_none() {
-            // Another thread counted it a moment after the answer that ended the stretch.
-            let ended = self.ended.back_mut();
-            let of_ended = ended.filter(|one| {
-                one.candidate_version == version
-                    && one.answered.is_some_and(|answered| is_near(answered, now))
-            });
-            if let Some(one) = of_ended {
-                one.not_sent = one.not_sent.saturating_add(not_sent);
-                return;
-            }
-        }
-        if self
-            .open
-            .as_ref()
-            .is_some_and(|open| open.candidate_version != version)
-        {
-            // It is another candidate: of the one before nothing more will be known.
-            self.end(None);
-        }
-        if failed >= answered {
-            let near = self.begun.take();
-            let near = near.filter(|(begun, _)| is_near(*begun, now));
-            let open = self.open.get_or_insert_with(|| {
-                let (from, failed) = near.unwrap_or((now, 0));
-                CandidateFailures {
-                    candidate_version: version.to_owned(),
-                    from,
-                    to: now,
-                    answered: None,
-                    failed,
-                    not_sent: 0,
-                }
-            });
-            if failed > 0 {
-                open.to = open.to.max(now);
-            }
-            open.failed = open.failed.saturating_add(failed);
-            open.not_sent = open.not_sent.saturating_add(not_sent);
-            return;
-        }
-        if let Some(open) = self.open.as_mut() {
-            open.not_sent = open.not_sent.saturating_add(not_sent);
-            if failed > 0 {
-                open.to = open.to.max(now);
-                open.failed = open.failed.saturating_add(failed);
-            }
-            self.end(Some(now));
-            self.begun = None;
-        } else {
-            self.begun = (failed > 0).then_some((now, failed));
-        }
-    }
-
-    fn end(&mut self, answered: Option<Timestamp>) {
-        if let Some(mut open) = self.open.take().filter(counts) {
-            open.answered = answered;
-            keep(&mut self.ended, open, MAX_STRETCHES, lost);
-        }
-    }
-
-    /// The stretches, the earliest first, with the one that goes on.
-    fn told(&self) -> Vec<CandidateFailures> {
-        let open = self.open.iter().filter(|open| counts(open));
-        self.ended.iter().chain(open).cloned().collect()
     }
 }
 
@@ -276,7 +231,7 @@ mod tests {
                 answered: *answered,
                 ..Look::default()
             };
-            stretches.look(look, "2", at(*quarter), DEADLINE);
+            stretches.look(look, (0, "2"), at(*quarter), DEADLINE);
         }
         let quarter = |time: Timestamp| (time.as_micros() - at(0).as_micros()) / 250_000;
         let each = stretches.told().into_iter();
@@ -324,7 +279,7 @@ mod tests {
                 not_sent,
                 ..Look::default()
             };
-            stretches.look(look, "2", at(quarter), DEADLINE);
+            stretches.look(look, (0, "2"), at(quarter), DEADLINE);
         }
         let told = stretches.told();
         let told: Vec<_> = told.iter().map(|one| (one.failed, one.not_sent)).collect();
@@ -367,15 +322,39 @@ mod tests {
             failed: 9,
             ..Look::default()
         };
-        for (version, quarter) in [("1", 0), ("2", 4)] {
-            stretches.look(fails, version, at(quarter), DEADLINE);
+        let answers = Look {
+            answered: 9,
+            ..Look::default()
+        };
+        // What is settled late of the first one is its own, and it comes back later.
+        for (generation, version, quarter, look) in [
+            (0, "1", 0, fails),
+            (1, "2", 4, fails),
+            (0, "1", 5, fails),
+            (1, "2", 8, answers),
+            (2, "1", 40, fails),
+            (3, "1", 44, fails),
+            (4, "3", 60, answers),
+        ] {
+            stretches.look(look, (generation, version), at(quarter), DEADLINE);
         }
-        let told = stretches.told();
-        let told: Vec<_> = told
-            .iter()
-            .map(|one| (one.candidate_version.as_str(), one.failed))
-            .collect();
-        assert_eq!(told, [("1", 9), ("2", 9)]);
+        let told = |stretches: &Stretches| -> Vec<_> {
+            let told = stretches.told().into_iter();
+            told.map(|one| (one.candidate_version, one.from, one.answered, one.failed))
+                .collect()
+        };
+        let expected = [
+            ("1".to_owned(), at(0), None, 18),
+            ("2".to_owned(), at(4), Some(at(8)), 9),
+            ("1".to_owned(), at(40), None, 18),
+        ];
+        assert_eq!(told(&stretches), expected);
+        // Of many versions the stretches of the first ones are kept, too.
+        for (number, version) in (5..).zip(["4", "5", "6", "7"]) {
+            stretches.look(answers, (number, version), at(100), DEADLINE);
+        }
+        assert_eq!(stretches.times.len(), MAX_TIMES);
+        assert_eq!(told(&stretches), expected);
     }
 
     #[test]
@@ -390,28 +369,38 @@ mod tests {
                     timed_out: if hangs(quarter - 20) { 2 } else { 0 },
                     ..Look::default()
                 };
-                let version = if turns.is_some_and(|turn| quarter >= turn) {
-                    "2"
-                } else {
-                    "1"
+                // What was sent before the turn times out of the version before it.
+                let version = |quarter: i64| match turns {
+                    Some(turn) if quarter >= turn => (1, "2"),
+                    _ => (0, "1"),
                 };
-                stretches.look(look, version, at(quarter), DEADLINE);
+                let late = Look {
+                    timed_out: look.timed_out,
+                    ..Look::default()
+                };
+                let prompt = Look {
+                    timed_out: 0,
+                    ..look
+                };
+                stretches.look(late, version(quarter - 20), at(quarter), DEADLINE);
+                stretches.look(prompt, version(quarter), at(quarter), DEADLINE);
                 // What is known so far is of that one, also while its last requests are waited for.
-                let told = stretches.told();
+                let told = stretches.told().into_iter();
+                let told: Vec<_> = told.filter(|one| one.candidate_version == "1").collect();
                 assert_eq!(told.len(), usize::from(quarter > 40), "{quarter}");
                 assert!(told.iter().all(|one| one.from == at(20)), "{quarter}");
             }
             let told = stretches.told();
-            let [one] = &told[..] else {
-                panic!("{told:?}");
+            let told: Vec<_> = told
+                .iter()
+                .map(|one| (&*one.candidate_version, one.failed, one.from, one.to))
+                .collect();
+            // The last ones are of the look in which it answers again.
+            let expected = match turns {
+                None => vec![("1", 24, at(20), at(32))],
+                Some(_) => vec![("1", 20, at(20), at(29)), ("2", 4, at(30), at(32))],
             };
-            // The last ones are of the look in which it answers again, which may be of the next version.
-            let (failed, to) = match turns {
-                None => (24, 32),
-                Some(_) => (22, 30),
-            };
-            assert_eq!((one.failed, one.from, one.to), (failed, at(20), at(to)));
-            assert_eq!(one.candidate_version, "1");
+            assert_eq!(told, expected);
         }
     }
 
@@ -423,11 +412,11 @@ mod tests {
             answered,
             ..Look::default()
         };
-        stretches.look(look(1, 0), "1", at(0), DEADLINE);
-        stretches.look(look(0, 5), "1", at(60), DEADLINE);
-        stretches.look(look(1, 0), "1", at(100), DEADLINE);
+        stretches.look(look(1, 0), (0, "1"), at(0), DEADLINE);
+        stretches.look(look(0, 5), (0, "1"), at(60), DEADLINE);
+        stretches.look(look(1, 0), (0, "1"), at(100), DEADLINE);
         // When nothing of it can time out any more it is the same.
-        stretches.look(look(1, 0), "1", at(200), DEADLINE);
+        stretches.look(look(1, 0), (0, "1"), at(200), DEADLINE);
         let told = stretches.told();
         let told: Vec<_> = told
             .iter()

@@ -14,7 +14,9 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::Watermark;
 use parity_sink::read::RunSeen;
-use parity_sink::read::history::{Buckets, ExcusedSet, HistoryFilter, MAX_ROUTES, MinutesFilter};
+use parity_sink::read::history::{
+    Buckets, ExcusedOf, ExcusedSet, HistoryFilter, MAX_ROUTES, MinutesFilter, Versions,
+};
 use parity_sink::{Reader, Selection, StoreConfig, StoreError};
 
 use crate::servers::ClickHouse;
@@ -128,8 +130,15 @@ fn sum(history: &History, of: fn(&parity_schemas::history::HistoryBucket) -> u64
     history.buckets.iter().map(of).sum()
 }
 
-fn excused(with_never_asked: bool) -> Vec<ExcusedSet> {
-    vec![
+fn versions(candidate: &str) -> Versions {
+    Versions {
+        legacy: identity().legacy_version,
+        candidate: candidate.to_owned(),
+    }
+}
+
+fn excused(candidate: &str, with_never_asked: bool) -> Vec<ExcusedOf> {
+    let sets = vec![
         ExcusedSet {
             route: "GET /a".to_owned(),
             fingerprints: vec!["f00d".to_owned()],
@@ -140,7 +149,11 @@ fn excused(with_never_asked: bool) -> Vec<ExcusedSet> {
             fingerprints: vec!["f00d".to_owned()],
             with_never_asked: true,
         },
-    ]
+    ];
+    vec![ExcusedOf {
+        versions: versions(candidate),
+        sets,
+    }]
 }
 
 /// What any store must say of [`traffic`].
@@ -282,7 +295,7 @@ fn check_minutes(store: &StoreConfig) {
 fn check_selected(store: &StoreConfig, history: &History) {
     for (with_never, each) in [(true, 4), (false, 3)] {
         let of = HistoryFilter {
-            excused: Some(excused(with_never)),
+            excused: Some(excused("rust-2", with_never)),
             ..since(110)
         };
         let without = read(store, &of);
@@ -291,6 +304,27 @@ fn check_selected(store: &StoreConfig, history: &History) {
         let less = sum(history, |bucket| bucket.differing) - 20 * each;
         assert_eq!(sum(&without, |bucket| bucket.differing), less);
     }
+    // What is excused of one version is not of another one that differs in the same; and of both, each by its own.
+    let mut both = excused("rust-1", true);
+    let of = |excused: &[ExcusedOf]| HistoryFilter {
+        excused: Some(excused.to_vec()),
+        ..since(110)
+    };
+    assert_eq!(sum(&read(store, &of(&both)), |bucket| bucket.excused), 0);
+    both.extend(excused("rust-2", false));
+    let all = read(store, &of(&both));
+    assert_eq!(sum(&all, |bucket| bucket.excused), 20 * 3);
+    let reader = Reader::open(store).expect("it opens");
+    let counted = |filter: &HistoryFilter| reader.counted_versions(filter).expect("they are read");
+    // One that has a tally of the future may have counted at any time before.
+    let both = ["rust-1", "rust-2"].map(versions);
+    assert_eq!(counted(&since(110)), both);
+    assert_eq!(counted(&since(40)), both);
+    let mut of_one = since(110);
+    of_one.selection.candidate_version = Some("rust-1".to_owned());
+    assert_eq!(counted(&of_one), [versions("rust-1")]);
+    of_one.selection.migration = Some("none".to_owned());
+    assert_eq!(counted(&of_one), []);
     let of_route = read(
         store,
         &HistoryFilter {
@@ -382,7 +416,7 @@ fn both_stores_have_the_same_history() {
     store.fill(records);
     let filter = HistoryFilter {
         fingerprints: vec!["f00d".to_owned()],
-        excused: Some(excused(false)),
+        excused: Some(excused("rust-2", false)),
         // Both are read at different times.
         until: Some(minutes_ago(-1)),
         ..since(110)

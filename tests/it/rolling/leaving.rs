@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{
-    Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, settings,
-    under_way, who,
+    Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, under_way, who,
 };
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;

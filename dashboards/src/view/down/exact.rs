@@ -16,6 +16,8 @@ pub(crate) struct Exact {
     to: Timestamp,
     /// When it answered again; `None` while it does not.
     pub(crate) answered: Option<Timestamp>,
+    /// When another version took its place; `None` unless that was before it answered.
+    replaced: Option<Timestamp>,
     /// Requests that it did not answer.
     pub(crate) failed: u64,
     /// Requests that were not sent to it meanwhile.
@@ -34,6 +36,7 @@ impl Exact {
             from: last.from,
             to: last.to,
             answered: last.answered,
+            replaced: last.replaced,
             failed: last.unanswered,
             not_sent: last.not_sent,
             earlier: all().count() as u64 - 1,
@@ -42,7 +45,7 @@ impl Exact {
 
     /// Whether nothing is known that it answered since.
     pub(super) const fn goes_on(&self) -> bool {
-        self.answered.is_none()
+        self.answered.is_none() && self.replaced.is_none()
     }
 
     /// Whether a mirror has just said that it goes on.
@@ -52,11 +55,19 @@ impl Exact {
 
     /// Up to when it is known to have lasted.
     pub(crate) fn end(&self) -> Timestamp {
-        self.answered.unwrap_or(self.to).max(self.to)
+        let over = self.answered.or(self.replaced);
+        over.unwrap_or(self.to).max(self.to)
     }
 
     /// From when to when, as far as that is known; `moment` writes a time.
     pub(crate) fn span(&self, moment: impl Fn(Timestamp) -> String) -> String {
+        if let Some(replaced) = self.replaced {
+            return format!(
+                "from {} until {}, when another version took its place",
+                moment(self.from),
+                moment(replaced)
+            );
+        }
         let to = match self.answered {
             Some(answered) => format!(
                 "{} and answered again at {}",

@@ -207,6 +207,7 @@ fn outage(
         // What is behind it is no outage, and in its last step it may have answered, too.
         ended: steps.get(behind).is_some() || !last.sent.is_silent(),
         answered: None,
+        replaced: None,
         sent: sent.saturating_add(at_ends),
         unanswered: sum(|sent| sent.unanswered),
         not_sent: sum(|sent| sent.breaker_open),

@@ -47,7 +47,7 @@ pub(super) fn changes(
 ) -> Vec<Change> {
     let mut all: Vec<(Timestamp, String, Option<Named>)> = Vec::new();
     for mark in &history.marks {
-        let told = about(mark);
+        let told = about(mark, hour);
         match all.last_mut() {
             Some((time, before, _)) if *time == mark.time => before.extend(["; ", &told]),
             _ => all.push((mark.time, told, None)),
@@ -91,7 +91,7 @@ pub(super) fn stretches(
 ) -> Vec<Stretch> {
     let outages = history.outages.iter();
     let each = outages.map(|outage| {
-        let to = outage.answered.unwrap_or(outage.to);
+        let to = outage.answered.or(outage.replaced).unwrap_or(outage.to);
         Stretch {
             across: across(outage.from, to, &share),
             told: out(outage, hour),
@@ -147,7 +147,15 @@ fn out(outage: &CandidateOutage, hour: &Hour) -> String {
         name => format!(" {}", shown(name)),
     };
     let ends = (outage.from, outage.to);
-    let span = span(hour, ends, outage.ended, outage.step_seconds);
+    let step = outage.step_seconds;
+    let span = match outage.replaced {
+        Some(replaced) => {
+            let since = span(hour, ends, false, step).replacen("since", "from", 1);
+            let end = hour.exactly(replaced);
+            format!("{since} until {end}, when another version took its place")
+        }
+        None => span(hour, ends, outage.ended, step),
+    };
     let again = outage
         .answered
         .map(|answered| format!(", and answered again at {}", hour.exactly(answered)));
@@ -254,7 +262,7 @@ fn nobody(gap: &Unrecorded, hour: &Hour) -> String {
     }
 }
 
-fn about(mark: &Mark) -> String {
+fn about(mark: &Mark, hour: &Hour) -> String {
     let hash = |text: &str| shown(text.get(..HASH_DIGITS).unwrap_or(text));
     match mark.kind {
         MarkKind::LegacyVersion => {
@@ -292,6 +300,16 @@ fn about(mark: &Mark) -> String {
             mark.to,
             sentence(&mark.about)
         ),
+        MarkKind::Killed => {
+            let again = mark.to.parse().map(|again| hour.exactly(again));
+            format!(
+                "{}: {} was last heard of at {} and began again at {}; what it had not written by then is in no count",
+                mark.kind.meaning(),
+                shown(&mark.from),
+                hour.exactly(mark.time),
+                again.unwrap_or_else(|_| shown(&mark.to))
+            )
+        }
         MarkKind::Configuration => MarkKind::Configuration.meaning().to_owned(),
     }
 }

@@ -4,11 +4,14 @@ use parity_schemas::history::{Compared, History, HistoryBucket, OnsetState, Rout
 use parity_schemas::time::Timestamp;
 
 use super::changed::{Change, Stretch, beside, changes, hurt, stretches};
+use super::excused::MAX_OTHERS;
 use super::hour::{Hour, length};
 use crate::view::words::{grouped, percent, plural, shown, version};
 
 /// Times named below the chart.
 const TICKS: usize = 6;
+/// Versions of which all counts that are named, the newest.
+const MAX_NAMED: usize = 3;
 /// Scale of a chart in which nothing differs: with less, dust would look like a fire.
 const LEAST_SCALE: f64 = 0.001;
 
@@ -152,6 +155,25 @@ impl<'a> ChartView<'a> {
             "{what}, in steps of {}",
             length(self.history.bucket_seconds)
         )
+    }
+
+    /// Of which versions all counts as it was recorded, in words, visible; `None` if of none.
+    pub(crate) fn as_recorded(&self) -> Option<String> {
+        let versions = &self.history.as_recorded;
+        let named = versions.iter().take(MAX_NAMED).map(|name| version(name));
+        let mut named: Vec<String> = named.collect();
+        if named.is_empty() {
+            return None;
+        }
+        let more = versions.len().saturating_sub(MAX_NAMED) as u64;
+        if more > 0 {
+            named.push(plural(more, "earlier one", "earlier ones"));
+        }
+        Some(format!(
+            "Noise and known differences of candidate {} count in this chart: what is excused is decided of the version that this page is \
+             of, and of the {MAX_OTHERS} others that counted last",
+            named.join(", ")
+        ))
     }
 
     /// Failures of the candidate that are in none of `outages`, in words.

@@ -200,6 +200,7 @@ mod tests {
             buckets: Vec::new(),
             onset: None,
             without_excused: false,
+            as_recorded: Vec::new(),
             with_latency: false,
             of_candidate: None,
             identities: Vec::new(),

@@ -35,6 +35,8 @@ trait Stretch {
     fn not_sent(&self) -> u64;
     /// Takes over what the record knows besides.
     fn take(&mut self, known: &Self);
+    /// Takes over how it ended, if the record knows that.
+    fn end(&mut self, known: &Self);
 }
 
 impl Stretch for CandidateOutage {
@@ -52,6 +54,13 @@ impl Stretch for CandidateOutage {
 
     // What was not sent is counted for each stretch, too.
     fn take(&mut self, _known: &Self) {}
+
+    fn end(&mut self, known: &Self) {
+        if self.answered.is_none() && known.replaced.is_some() {
+            self.replaced = known.replaced;
+            self.ended = true;
+        }
+    }
 }
 
 impl Stretch for ClientOutage {
@@ -70,6 +79,8 @@ impl Stretch for ClientOutage {
     fn take(&mut self, known: &Self) {
         self.clients.clone_from(&known.clients);
     }
+
+    fn end(&mut self, _known: &Self) {}
 }
 
 /// Tells what the runs of a migration have seen of its candidates. Nothing of it is of one route alone.
@@ -77,18 +88,28 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
     if history.route.is_some() {
         return;
     }
-    // A process whose rules are changed goes on with what it has seen in another run.
-    let mut outages: HashMap<(&str, &str, Timestamp), CandidateOutage> = HashMap::new();
-    let mut errors: HashMap<(&str, &str, Timestamp), CandidateErrors> = HashMap::new();
+    // A process whose rules are changed, or that gets another candidate, goes on with what it has seen in another run.
+    let mut outages: HashMap<(&str, String, Timestamp), CandidateOutage> = HashMap::new();
+    let mut errors: HashMap<(&str, String, Timestamp), CandidateErrors> = HashMap::new();
     for run in runs {
         let is_live =
             !run.ended && now.as_micros() - run.written.as_micros() <= SILENT_AFTER_MICROS;
         for (from, outage) in stretches(&run.candidate, &run.candidate_version, run.written) {
-            let key = (run.instance.as_str(), run.candidate_version.as_str(), from);
+            let key = (
+                run.instance.as_str(),
+                outage.candidate_version.clone(),
+                from,
+            );
             let known = outages.entry(key).or_insert_with(|| outage.clone());
+            // What was settled late is counted by the later run alone.
+            let most = [known.unanswered, known.not_sent];
             if (outage.ended, outage.to) > (known.ended, known.to) {
-                *known = outage;
+                *known = outage.clone();
             }
+            let [failed, not_sent] = most;
+            known.unanswered = failed.max(outage.unanswered);
+            known.sent = known.unanswered;
+            known.not_sent = not_sent.max(outage.not_sent);
         }
         for one in &run.candidate.errors {
             let mut one = closed(one, &run.candidate_version);
@@ -97,7 +118,7 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
             }
             let key = (
                 run.instance.as_str(),
-                run.candidate_version.as_str(),
+                one.candidate_version.clone(),
                 one.from,
             );
             let known = errors.entry(key).or_insert_with(|| one.clone());
@@ -141,6 +162,7 @@ fn stretches<'a>(
             step_seconds: SECONDS,
             ended: one.answered.is_some(),
             answered: one.answered,
+            replaced: None,
             sent: one.failed,
             unanswered: one.failed,
             not_sent: one.not_sent,
@@ -253,7 +275,8 @@ fn one_outage(before: &mut CandidateOutage, one: &CandidateOutage) -> bool {
     let is_exact = |one: &CandidateOutage| one.step_seconds <= SECONDS;
     let (_, end) = before.span();
     let passed = one.from.as_micros().saturating_sub(end.as_micros());
-    let goes_on = before.answered.is_none() && passed <= RESTART_MICROS;
+    let is_open = before.answered.is_none() && before.replaced.is_none();
+    let goes_on = is_open && passed <= RESTART_MICROS;
     let is_one = before.candidate_version == one.candidate_version
         && is_exact(before)
         && is_exact(one)
@@ -264,6 +287,7 @@ fn one_outage(before: &mut CandidateOutage, one: &CandidateOutage) -> bool {
     // Whoever knows it for longer knows how it went on.
     if one.span().1 >= end {
         before.answered = one.answered;
+        before.replaced = one.replaced;
         before.ended = one.ended;
     }
     before.to = before.to.max(one.to);
@@ -323,6 +347,9 @@ fn sharpened<T: Stretch>(
             seen.retain(|one| !is_in(one));
             told.push(known);
             continue;
+        }
+        for one in seen.iter_mut().filter(|one| is_in(one)) {
+            one.end(&known);
         }
         let lasted = |one: &T| {
             let (from, to) = one.span();

@@ -67,6 +67,8 @@ struct SetsRow {
     shard: u32,
     server: String,
     first_at: i64,
+    legacy: String,
+    candidate: String,
     route_name: String,
     set_name: String,
     counting: u64,
@@ -132,6 +134,7 @@ impl ClickHouseReader {
         for set in sets.iter() {
             sums.excuse(&SetRow {
                 begins: set.first_at,
+                versions: [&set.legacy, &set.candidate],
                 route: &set.route_name,
                 set_id: &set.set_name,
                 counting: set.counting,
@@ -277,12 +280,15 @@ impl ClickHouseReader {
             return Ok(Arc::default());
         }
         let select = format!(
-            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, toString(t.route) AS route_name, toString(t.set_id) AS set_name, \
+            "SELECT {ORIGIN}, min({BEGAN}) AS first_at, toString(t.legacy_version) AS legacy, \
+             toString(t.candidate_version) AS candidate, toString(t.route) AS route_name, toString(t.set_id) AS set_name, \
              toUInt64(sum(arraySum(mapValues(t.classes)) - t.classes['{}'])) AS counting, sum(t.never_asked) AS never \
              FROM set_tallies AS t FINAL",
             MismatchClass::Transient
         );
-        let tail = format!("AND t.set_id IN ? GROUP BY {BUCKET}, t.route, t.set_id, {BY_ORIGIN}");
+        let tail = format!(
+            "AND t.set_id IN ? GROUP BY {BUCKET}, t.legacy_version, t.candidate_version, t.route, t.set_id, {BY_ORIGIN}"
+        );
         let question = asking.of(self, &select, true, &tail).bind(excused);
         let rows = self.kept::<SetsRow>(&[RecordType::SetTally], asking.buckets(question))?;
         for row in rows.iter() {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::replicas::{BY_ORIGIN, ORIGIN};
 use super::{ClickHouseReader, time};
 use crate::error::StoreError;
+use crate::read::history::Versions;
 use crate::read::in_force::last_in_force;
 use crate::read::{Known, Selection};
 
@@ -88,6 +89,19 @@ impl ClickHouseReader {
             migrations,
             candidate_versions,
         })
+    }
+
+    /// The versions of both services that a migration has counts of, with each rules, and when the last interval of them began.
+    pub(super) fn list_counted(&self, of: &Selection) -> Result<Vec<(Versions, i64)>, StoreError> {
+        let counted = self.counted_for(Some(of.migration()), of.since)?;
+        let each = counted.into_iter().map(|(identity, last)| {
+            let versions = Versions {
+                legacy: identity.legacy_version,
+                candidate: identity.candidate_version,
+            };
+            (versions, last)
+        });
+        Ok(each.collect())
     }
 
     /// Names of what was counted or ran, each once; that of what began last comes first.

@@ -26,6 +26,8 @@ pub(in crate::read) struct Row<'a> {
 pub(in crate::read) struct SetRow<'a> {
     /// When one of its intervals began.
     pub(in crate::read) begins: i64,
+    /// Of legacy and candidate.
+    pub(in crate::read) versions: [&'a str; 2],
     pub(in crate::read) route: &'a str,
     pub(in crate::read) set_id: &'a str,
     /// Those that count by their class.

@@ -15,6 +15,7 @@ use super::cell::Cell;
 use super::grid::Grid;
 use super::marks::{self, Termed};
 use super::row::{Charge, GroupRow, Row, SetRow};
+use super::versions::Versions;
 use super::whole::{nothing, of_groups, of_route, quantiles};
 use super::{HistoryFilter, MAX_LATENCIES, MAX_ROUTES};
 use crate::error::StoreError;
@@ -27,6 +28,9 @@ struct Part {
     /// What was compared, what of it the candidate did not answer, and what it was not asked because it kept failing.
     sent: [u64; 3],
 }
+
+/// Whether never asked ones are excused, too, by set and route.
+type ByRoute = HashMap<String, HashMap<String, bool>>;
 
 /// Cells of one route by bucket.
 type Cells = BTreeMap<u32, Cell>;
@@ -45,19 +49,24 @@ pub(in crate::read) struct HistorySums {
     with_latency: bool,
     latencies: BTreeMap<u32, [Histogram; 2]>,
     groups: HashMap<String, GroupHistory>,
-    /// Whether never asked ones of it are excused, too, by set and route.
-    excused: HashMap<String, HashMap<String, bool>>,
+    /// What is excused of each versions: of so few that they are looked through.
+    excused: Vec<(Versions, ByRoute)>,
     charge: Charge,
     tallies: u64,
 }
 
 impl HistorySums {
     pub(in crate::read) fn new(grid: Grid, filter: &HistoryFilter) -> Self {
-        let mut excused: HashMap<String, HashMap<String, bool>> = HashMap::new();
-        for (set, id) in filter.excused.iter().flatten().zip(filter.excused_ids()) {
-            let routes = excused.entry(id).or_default();
-            routes.insert(set.route.clone(), set.with_never_asked);
-        }
+        let excused = filter.excused.iter().flatten();
+        let excused = excused.map(|of| {
+            let mut by_route = ByRoute::new();
+            for (id, set) in of.by_id() {
+                let routes = by_route.entry(id).or_default();
+                routes.insert(set.route.clone(), set.with_never_asked);
+            }
+            (of.versions.clone(), by_route)
+        });
+        let excused = excused.collect();
         Self {
             grid,
             identities: Vec::new(),
@@ -160,7 +169,10 @@ impl HistorySums {
 
     /// Takes out mismatches that are excused. To be called behind all rows of tallies.
     pub(in crate::read) fn excuse(&mut self, row: &SetRow<'_>) {
-        let routes = self.excused.get(row.set_id);
+        let [legacy, candidate] = row.versions;
+        let mut all = self.excused.iter();
+        let sets = all.find(|(versions, _)| versions.are(legacy, candidate));
+        let routes = sets.and_then(|(_, sets)| sets.get(row.set_id));
         let Some(with_never_asked) = routes.and_then(|routes| routes.get(row.route)).copied()
         else {
             return;

@@ -25,6 +25,7 @@ pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
         buckets: Vec::new(),
         onset: None,
         without_excused: filter.excused.is_some(),
+        as_recorded: Vec::new(),
         with_latency: false,
         of_candidate: None,
         identities: Vec::new(),

@@ -218,7 +218,7 @@ impl Asking<'_> {
 
     fn sets(&self) -> (String, Vec<Value>) {
         let (sql, mut values) =
-            self.select("interval_start, route, set_id, classes, never_asked", "");
+            self.select("interval_start, route, set_id, classes, never_asked, legacy_version, candidate_version", "");
         values.push(list(self.filter.excused_ids()));
         (format!("{sql} AND set_id IN ({LIST})"), values)
     }
@@ -297,6 +297,10 @@ fn set(row: &Fields<'_>, sums: &mut HistorySums) -> Result<(), StoreError> {
         .filter(|(class, _)| **class != MismatchClass::Transient);
     sums.excuse(&SetRow {
         begins: row.integer(0, "interval_start")?,
+        versions: [
+            row.text(5, "legacy_version")?,
+            row.text(6, "candidate_version")?,
+        ],
         route: row.text(1, "route")?,
         set_id: row.text(2, "set_id")?,
         counting: counting.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count)),

@@ -12,6 +12,7 @@ use super::fields::Fields;
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::counting::since;
+use crate::read::history::Versions;
 use crate::read::in_force::{RunTimes, last_in_force};
 use crate::read::seen::RunSeen;
 use crate::remembered::SLOT_MICROS;
@@ -26,6 +27,14 @@ fn identity(migration: &str, row: &Fields<'_>) -> Result<Identity, StoreError> {
 }
 
 impl SqliteReader {
+    /// The migration that counted last.
+    pub(super) fn find_newest_migration(&self) -> Result<Option<String>, StoreError> {
+        let found = self.rows(SELECT_NEWEST_MIGRATION, (), "tallies", |row| {
+            Ok(row.text(0, "migration")?.to_owned())
+        })?;
+        Ok(found.into_iter().next())
+    }
+
     /// The identity that was last in force.
     pub(super) fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();
@@ -74,6 +83,18 @@ impl SqliteReader {
         })
     }
 
+    /// The versions of both services that a migration has counts of, and the end of the last slot of each.
+    pub(super) fn list_counted(&self, of: &Selection) -> Result<Vec<(Versions, i64)>, StoreError> {
+        self.rows(SELECT_COUNTED, [of.migration()], "slot_marks", |row| {
+            let versions = Versions {
+                legacy: row.text(0, "legacy_version")?.to_owned(),
+                candidate: row.text(1, "candidate_version")?.to_owned(),
+            };
+            let end = row.integer(2, "slot")?.saturating_add(1);
+            Ok((versions, end.saturating_mul(SLOT_MICROS).saturating_sub(1)))
+        })
+    }
+
     /// The versions of the candidate that a migration has, the newest first. Only the last slot of each is looked at, or all
     /// tallies would be read for a few names.
     pub(super) fn versions(&self, migration: &str) -> Result<Vec<String>, StoreError> {
@@ -114,6 +135,13 @@ impl SqliteReader {
     }
 }
 
+/// From name to name by the index, and of each only its end. A run that has counted nothing has begun.
+const SELECT_NEWEST_MIGRATION: &str = "WITH RECURSIVE names(name) AS (SELECT min(migration) FROM tallies UNION ALL \
+     SELECT (SELECT min(migration) FROM tallies WHERE migration > name) FROM names WHERE name IS NOT NULL) \
+     SELECT migration FROM (SELECT name AS migration, (SELECT max(interval_start) FROM tallies WHERE migration = name) AS began \
+     FROM names WHERE name IS NOT NULL UNION ALL SELECT migration, max(started) FROM watermarks GROUP BY migration) \
+     ORDER BY began DESC, migration LIMIT 1";
+
 const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_hash, interval_start FROM tallies \
      WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
      AND interval_start >= ?4 AND (?5 IS NULL OR rules_hash = ?5) ORDER BY interval_start DESC, id DESC LIMIT 1";
@@ -127,6 +155,10 @@ const SELECT_SEEN: &str = "SELECT instance, candidate_version, written, ended, c
 /// Which slots each version has, those that something was ever counted in.
 const SELECT_SLOTS: &str = "SELECT DISTINCT candidate_version, slot FROM slot_marks WHERE migration = ?1 \
      ORDER BY candidate_version, slot DESC";
+
+/// A slot of which nothing is left has a mark, too: then nothing is found of these versions there.
+const SELECT_COUNTED: &str = "SELECT legacy_version, candidate_version, max(slot) FROM slot_marks WHERE migration = ?1 \
+     GROUP BY candidate_version, legacy_version";
 
 const SELECT_LAST_IN: &str = "SELECT max(interval_start) FROM tallies WHERE migration = ?1 AND interval_start >= ?2 \
      AND interval_start < ?3 AND candidate_version = ?4";

@@ -142,6 +142,7 @@ fn outages_and_times_without_a_process_are_told_in_order() {
         sent: 75,
         unanswered: 75,
         not_sent: 70,
+        ..CandidateOutage::default()
     }];
     history.client_outages = vec![ClientOutage {
         from: at(60),
@@ -179,4 +180,52 @@ fn outages_and_times_without_a_process_are_told_in_order() {
         [(1, "no process recorded"), (3, "nothing is recorded")]
     );
     assert_eq!((view.hurt.len(), view.outages.len()), (1, 1));
+    // Another version took its place while it gave no answer, as a mirror has seen it and as minutes tell.
+    history.outages[0].answered = None;
+    history.outages[0].replaced = Some(at(7_400));
+    let minutes = CandidateOutage {
+        step_seconds: 60,
+        ..history.outages[0].clone()
+    };
+    history.outages.push(minutes);
+    let view = ChartView::of(&history).expect("there is something");
+    let told: Vec<&str> = view.outages.iter().map(|one| one.told.as_str()).collect();
+    let end = "until 02:03:20 UTC, when another version took its place: 75 requests failed, and 70 were not sent to it";
+    assert_eq!(
+        told,
+        [
+            format!("candidate 2 gave no answer from 02:00:07 UTC {end}"),
+            format!("candidate 2 gave no answer from 02:00 UTC, to within 1 minute {end}"),
+        ]
+    );
+    assert!(view.outages[0].across.1 > view.outages[0].across.0);
+}
+
+/// One that was started again at once leaves no gap.
+#[test]
+fn a_process_that_was_killed_is_told() {
+    let mut history = history(&[(0, 0, 10)], 2);
+    let begin = history.buckets[0].from;
+    history.marks = vec![Mark {
+        time: begin,
+        kind: MarkKind::Killed,
+        from: "m\u{202e}1".to_owned(),
+        to: begin.saturating_add_micros(2_000_000).to_string(),
+        about: String::new(),
+        names: Edited::default(),
+    }];
+    let view = ChartView::of(&history).expect("there is something");
+    let [change] = &view.changes[..] else {
+        panic!("one change");
+    };
+    assert!(
+        change
+            .told
+            .starts_with("a process was killed: m\\u{202e}1 was last heard of at ")
+            && change
+                .told
+                .ends_with("; what it had not written by then is in no count"),
+        "{}",
+        change.told
+    );
 }

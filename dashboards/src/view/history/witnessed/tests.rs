@@ -161,6 +161,31 @@ fn status() -> crate::view::Status {
 
 type Told = (i64, i64, Option<i64>, u64, u64);
 
+/// What the record knows of the end of an outage holds for what the mirror has in memory, too.
+#[test]
+fn an_outage_of_a_version_that_was_replaced_stays_over_on_the_page_of_its_mirror() {
+    let mut history = history();
+    let open = (190, 199, None, 9, 0);
+    recorded(&mut history, &[run("a", (true, 200), &[open])], at(300));
+    for outage in &mut history.outages {
+        outage.replaced = Some(at(200));
+        outage.ended = true;
+    }
+    let own = crate::view::Status {
+        candidate_version: "3".to_owned(),
+        candidate_failures: run("a", (true, 200), &[open]).candidate.failures,
+        ..status()
+    };
+    witness(&mut history, &own);
+    let [one] = &history.outages[..] else {
+        panic!("{:?}", history.outages);
+    };
+    assert_eq!(
+        (one.ended, one.replaced, one.unanswered),
+        (true, Some(at(200)), 9)
+    );
+}
+
 fn of_runs(runs: &[RunSeen]) -> Vec<Told> {
     let mut history = history();
     recorded(&mut history, runs, at(300));
@@ -184,6 +209,11 @@ fn what_runs_have_written_is_told_once_and_what_is_one_outage_is_one() {
         run("a", (false, 300), &[first, (190, 250, Some(260), 30, 7)]),
     ];
     assert_eq!(of_runs(&reload), [first, (190, 250, Some(260), 30, 7)]);
+    // Another candidate: what it saw of the one before is in both runs, and what was settled late in the later one alone.
+    let mut next = run("a", (false, 300), &[(190, 199, None, 4, 0)]);
+    next.candidate_version = "3".to_owned();
+    let replaced = [run("a", (true, 200), &[(190, 199, None, 3, 0)]), next];
+    assert_eq!(of_runs(&replaced), [(190, 200, None, 4, 0)]);
     // It goes on: up to when that was written.
     let open = [run("a", (false, 299), &[first, (190, 199, None, 3, 0)])];
     assert_eq!(of_runs(&open), [first, (190, 299, None, 3, 0)]);

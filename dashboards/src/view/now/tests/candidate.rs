@@ -312,6 +312,30 @@ fn since_when_a_candidate_is_down_is_as_exact_as_it_is_known() {
         longer.starts_with(&format!("since between {from} and {to} it failed")),
         "{longer}"
     );
+    // Its mirror counts for it since then: what was down before was another version at the same address.
+    let mut later = LIVE();
+    later[0].started = Some(second(10));
+    let mut down = status(false, "");
+    down.candidate_failing_since = Some(second(-83));
+    let lately = lately(history(1, fails), &[]);
+    let alerts = Now {
+        watermarks: &later,
+        counted: None,
+        history: &history(15, &[]),
+        lately: &lately,
+        status: Some(&down),
+        candidate_version: "",
+        allowed: 0.001,
+    }
+    .alerts(exactly);
+    let alert = alerts.iter().find(|alert| alert.what == "Candidate down");
+    let about = &alert.expect("it is down").about;
+    let begin = format!("since {} ", exactly(second(10)));
+    assert!(!about.contains(&exactly(second(-83))), "{about}");
+    assert!(
+        about.starts_with("since between") || about.starts_with(&begin),
+        "{about}"
+    );
     // The record has nothing of it yet.
     let time = exactly(second(20));
     let new = told(&[], 20);
