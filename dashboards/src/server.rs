@@ -23,9 +23,11 @@ mod question;
 mod rerun;
 mod reruns;
 mod rollout;
+mod route;
 mod site;
 mod stored;
 mod visit;
+mod written;
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};

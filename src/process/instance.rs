@@ -263,8 +263,14 @@ impl Instance {
     /// Keeps that it began, and whether it shadows: it does as it is configured, whatever was switched in the process before.
     pub(crate) fn began(&self) {
         let what = (AuditAction::Started, AuditSource::Command);
-        let told = audit_begins(self.handle.mirror.shadowing()).to_owned();
-        self.changed(what, AuditOutcome::Done, (String::new(), told));
+        let change = Audit {
+            outcome: AuditOutcome::Done,
+            detail: audit_begins(self.handle.mirror.shadowing()).to_owned(),
+            // As the status says, so that a page has one time of it.
+            time: self.handle.book.totals().since,
+            ..audit::line(what.0, what.1)
+        };
+        audit::keep(&*self.handle, change);
     }
 
     /// Keeps that something was changed otherwise than by the admin port.

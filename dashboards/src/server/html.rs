@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::answer::{ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
 use super::question::ScreenAsking;
+use super::route;
 use super::site::Process;
 use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
@@ -27,7 +28,7 @@ pub(super) type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
 /// What every screen has, and what it shows of the record.
 pub(super) struct Read<T> {
     pub(super) shell: Shell,
-    asked: ScreenAsking,
+    pub(super) asked: ScreenAsking,
     pub(super) found: T,
 }
 
@@ -130,7 +131,7 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
 }
 
 /// Has outages told as the mirror has seen them that serves the page.
-fn witness(history: &mut History, shell: &Shell) {
+pub(super) fn witness(history: &mut History, shell: &Shell) {
     if let Some(status) = &shell.status {
         view::witness(history, status);
     }
@@ -216,8 +217,13 @@ pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
     }
 }
 
-/// The routes.
+/// The routes, or one of them if it is named.
 pub(super) async fn routes(Visited(site): Visited, asking: Asking) -> Response {
+    let of_route = asking.as_ref().ok();
+    let of_route = of_route.and_then(|Asked(asked)| asked.browsing.of_route.clone());
+    if let Some(name) = of_route {
+        return route::page(&site, name, asking).await;
+    }
     of_report(&site, Screen::Routes, asking, |shell, _, decided| {
         pages::routes(shell, decided)
     })

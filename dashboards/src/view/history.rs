@@ -90,6 +90,25 @@ pub fn history_of(
     question: &Question,
     decided: &Decided,
 ) -> Result<History, StoreError> {
+    beside(reader, question, decided, None)
+}
+
+/// The same of one route alone.
+pub fn history_of_route(
+    reader: &Reader,
+    question: &Question,
+    decided: &Decided,
+    route: &str,
+) -> Result<History, StoreError> {
+    beside(reader, question, decided, Some(route.to_owned()))
+}
+
+fn beside(
+    reader: &Reader,
+    question: &Question,
+    decided: &Decided,
+    route: Option<String>,
+) -> Result<History, StoreError> {
     let usage = question.thresholds.noise;
     let filter = HistoryFilter {
         selection: Selection {
@@ -97,6 +116,7 @@ pub fn history_of(
             since: question.selection.since,
             ..Selection::default()
         },
+        route,
         excused: Some(excused_sets(&decided.report, usage)),
         ..HistoryFilter::default()
     };
@@ -114,7 +134,9 @@ fn read(
     let mut with_news = filter.clone();
     with_news
         .fingerprints
-        .extend(decided.map(news::names).unwrap_or_default());
+        .extend(decided.map_or_else(Vec::new, |decided| {
+            news::names(decided, filter.route.as_deref())
+        }));
     let mut history = reader.history(&with_news)?;
     outages::of(reader, filter, &mut history)?;
     if let Some(decided) = decided {
@@ -234,9 +256,27 @@ impl Told {
     /// In words, how many more routes differ.
     pub(crate) fn others(&self) -> Option<String> {
         (self.more > 0).then(|| {
-            let routes = plural(self.more as u64, "more route", "more routes");
-            format!("and {routes} that fail")
+            let more = self.more as u64;
+            let routes = plural(more, "more route that fails", "more routes that fail");
+            format!("and {routes}")
         })
+    }
+}
+
+/// What is told of the history of one route.
+pub(crate) fn sentences_of_route(history: &History, decided: &Decided, route: &str) -> Told {
+    let version = decided.report.candidate_version.as_str();
+    let mut versions = history.identities.iter();
+    let has_others = versions.any(|one| one.candidate_version != version);
+    let of = Of {
+        route: Some(route),
+        version: has_others.then_some(version),
+    };
+    let onset = history.onset.as_ref();
+    let told = onset.and_then(|onset| onset::sentence(onset, &of, history, &Hour::of(history)));
+    Told {
+        sentences: told.into_iter().map(|told| (told, None)).collect(),
+        more: 0,
     }
 }
 
