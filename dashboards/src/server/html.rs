@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::answer::{ErrorAnswer, find_mismatch, read};
 use super::parameters::Asked;
 use super::question::ScreenAsking;
-use super::route;
 use super::site::Process;
 use super::visit::{Visit, Visited};
 use crate::pages::shell::{Scope, Screen, Shell};
@@ -217,14 +216,9 @@ pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
     }
 }
 
-/// The routes, or one of them if it is named.
-pub(super) async fn routes(Visited(site): Visited, asking: Asking) -> Response {
-    let of_route = asking.as_ref().ok();
-    let of_route = of_route.and_then(|Asked(asked)| asked.browsing.of_route.clone());
-    if let Some(name) = of_route {
-        return route::page(&site, name, asking).await;
-    }
-    of_report(&site, Screen::Routes, asking, |shell, _, decided| {
+/// The routes.
+pub(super) async fn routes(site: &Visit, asking: Asking) -> Response {
+    of_report(site, Screen::Routes, asking, |shell, _, decided| {
         pages::routes(shell, decided)
     })
     .await

@@ -18,7 +18,7 @@ use super::lists::decided_and;
 use super::parameters::Asked;
 use super::question::Asking;
 use super::site::Site;
-use super::visit::Visit;
+use super::visit::{Visit, Visited};
 use crate::pages::shell::Screen;
 use crate::pages::{self, RouteFound};
 use crate::view::{self, AllUnanswered, Browsed, Browsing, Decided, GroupTimes, RouteView};
@@ -32,8 +32,18 @@ fn known(decided: &Decided, name: &str) -> String {
     view.map_or_else(|| meant(name).into_owned(), |view| view.name.to_owned())
 }
 
+/// The routes, or one of them if it is named.
+pub(super) async fn routes(Visited(site): Visited, asking: PageAsking) -> Response {
+    let of_route = asking.as_ref().ok();
+    let of_route = of_route.and_then(|Asked(asked)| asked.browsing.of_route.clone());
+    match of_route {
+        Some(name) => page(&site, name, asking).await,
+        None => html::routes(&site, asking).await,
+    }
+}
+
 /// The page of the route of this name, which may be as a page shows it.
-pub(super) async fn page(site: &Visit, name: String, asking: PageAsking) -> Response {
+async fn page(site: &Visit, name: String, asking: PageAsking) -> Response {
     let after = asking.as_ref().ok().and_then(|Asked(asked)| asked.after);
     let found = screen(
         site,
