@@ -175,7 +175,15 @@ fn the_pages_are_read_in_a_browser() {
     if is_update {
         plain.write("parity.toml", RULES);
     }
-    let mirror = plain.mirror(&legacy, &candidate, &["--candidate-version", "2026.11"]);
+    let version = ["--candidate-version", "2026.11"];
+    let mirror = plain.mirror_with(&legacy, &candidate, &version, |command| {
+        let rechecks = is_update.then_some([
+            ("PARITY_RECHECK_RATE", "10000"),
+            ("PARITY_RECHECK_DELAY", "1ms"),
+            ("PARITY_RECHECK_PER_GROUP", "10000"),
+        ]);
+        command.envs(rechecks.into_iter().flatten())
+    });
     send_plain(&mirror, is_update);
     assert!(matches!(plain.run(&["gate"]).code, 0 | 1 | 3));
     let bad = hostile.mirror(
