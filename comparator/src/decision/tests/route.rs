@@ -50,7 +50,8 @@ fn the_verdict_of_a_route_comes_first_and_does_not_repeat_its_name() {
 fn failures_of_the_candidate_and_a_route_that_is_never_asked_are_told() {
     let (_, failed) = told(counts(0, 0, &[(Reason::CandidateRefused, 100)]));
     assert!(
-        failed[0].contains("got no answer") && failed[0].contains("100 × `candidate_refused`"),
+        failed[0].contains("got no whole answer")
+            && failed[0].contains("100 × `candidate_refused`"),
         "{failed:?}"
     );
     assert!(failed[1].starts_with("the candidate failed"), "{failed:?}");
