@@ -63,12 +63,12 @@ pub fn of_route(decision: &Decision, route: &RouteDecision) -> Vec<String> {
     }
     let with_wanting = route.outcome != Outcome::Undecided;
     told.extend(fields::little(&counted, thresholds, with_wanting));
-    told.into_iter().map(|text| nameless(name, text)).collect()
+    told.iter().map(|text| nameless(name, text)).collect()
 }
 
 /// A sentence without the name that it begins with.
-fn nameless(name: &str, text: String) -> String {
+fn nameless(name: &str, text: &str) -> String {
     let rest = text.strip_prefix(name);
     let rest = rest.and_then(|rest| rest.strip_prefix(": "));
-    rest.map_or_else(|| text.clone(), str::to_owned)
+    rest.unwrap_or(text).to_owned()
 }
