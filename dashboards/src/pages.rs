@@ -11,10 +11,12 @@ mod group;
 mod load_chart;
 mod overview;
 pub(crate) mod rerun;
+mod route;
 mod screens;
 pub(crate) mod shell;
 mod soak;
 mod stress;
+mod tables;
 mod told;
 
 use std::borrow::Cow;
@@ -43,10 +45,11 @@ use chart::Sparkline;
 pub(crate) use exchange::{ExchangeFound, exchange};
 pub(crate) use group::{GroupFound, group};
 pub(crate) use overview::overview;
+pub(crate) use route::{RouteFound, route, route_names};
 pub(crate) use screens::{
     causes, causes_names, groups, health, history, noise, routes, rules, unknown_migration,
 };
-use shell::{Scope, Screen, Shell};
+use shell::{Scope, Shell};
 pub use soak::soak;
 pub use stress::stress;
 use told::told;
@@ -104,6 +107,8 @@ enum Examples<'a> {
     Served(&'a Scope),
     /// Those that stand below, in the same file.
     Below(HashSet<Uuid>),
+    /// They may be gone, as groups may; the page of a route says so itself.
+    Gone(Scope),
 }
 
 impl Examples<'_> {
@@ -113,6 +118,7 @@ impl Examples<'_> {
             Self::Served(_) if id.is_nil() => None,
             Self::Served(scope) => Some(scope.to(&format!("/mismatches/{id}"))),
             Self::Below(ids) => ids.contains(id).then(|| format!("#{}", self.name(id))),
+            Self::Gone(_) => None,
         }
     }
 
@@ -135,12 +141,13 @@ impl Examples<'_> {
         self.group(members.max_by_key(|group| group.count)?)
     }
 
-    /// The address of what differs on a route; `None` in a file.
+    /// The address of the page of a route; `None` in a file.
     fn route(&self, route: &str) -> Option<String> {
-        let Self::Served(scope) = self else {
-            return None;
-        };
-        Some(scope.with(Screen::Groups.path(), &[("of_route", route)]))
+        match self {
+            Self::Served(scope) => Some(scope.route(route)),
+            Self::Gone(scope) => Some(scope.route(route)),
+            Self::Below(_) => None,
+        }
     }
 
     /// What one is called in the file.
@@ -166,6 +173,8 @@ struct Layout {
     is_split: bool,
     /// The address of the same in the other way; `None` in a file, which has no other page.
     other: Option<String>,
+    /// The address of the page of the route; `None` in a file.
+    route: Option<String>,
 }
 
 impl Layout {
@@ -295,6 +304,7 @@ pub fn file(decided: &Decided, mismatches: &[Mismatch]) -> askama::Result<String
         layout: Layout {
             is_split: false,
             other: None,
+            route: None,
         },
         style: &String::from_utf8_lossy(&style),
     }
@@ -333,7 +343,7 @@ pub(crate) fn decision(
         view,
         terms,
         // What a stored decision names may be gone from the record by now.
-        examples: Examples::Below(HashSet::new()),
+        examples: Examples::Gone(shell.scope.clone()),
     }
     .render()
 }

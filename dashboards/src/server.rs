@@ -23,9 +23,11 @@ mod question;
 mod rerun;
 mod reruns;
 mod rollout;
+mod route;
 mod site;
 mod stored;
 mod visit;
+mod written;
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -109,7 +111,7 @@ fn router(site: &Arc<Site>, events: &Arc<events::Events>) -> Router {
         .route("/causes", get(html::causes))
         .route("/groups", get(html::groups))
         .route("/groups/{fingerprint}", get(group::group))
-        .route("/routes", get(html::routes))
+        .route("/routes", get(route::routes))
         .route("/noise", get(html::noise))
         .route("/rules", get(html::rules))
         .route("/health", get(html::health))

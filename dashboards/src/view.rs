@@ -38,6 +38,7 @@ mod recounted;
 mod report;
 mod rerun;
 mod rollouts;
+mod route;
 mod settled;
 mod sides;
 mod status;
@@ -68,9 +69,9 @@ pub(crate) use excusing::ExcusedGroups;
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
     Change as HistoryChange, ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago,
-    sentences as history_sentences, starts, witness,
+    sentences as history_sentences, sentences_of_route, starts, witness,
 };
-pub use history::{HistoryQuestion, history, history_of};
+pub use history::{HistoryQuestion, history, history_of, history_of_route};
 pub use kept::{keep, leave};
 pub use known::{Adoptable, about as about_known, adoptable, known_list, rate_of, would_mean};
 pub(crate) use known::{KnownView, UnusedEntry, unused as unused_known};
@@ -87,6 +88,7 @@ pub(crate) use report::{
 pub use rerun::{Allowed, audited};
 pub(crate) use rerun::{Change, RerunView};
 pub(crate) use rollouts::recorded as rollouts_recorded;
+pub(crate) use route::{CauseHere, RouteView};
 pub use settled::settled;
 pub(crate) use settled::settled_with_news;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};

@@ -134,6 +134,12 @@ pub struct KnownList {
     pub not_known: Vec<NewGroup>,
     /// Mismatches that do not count because all that differs in them is known.
     pub excused: u64,
+    /// How many entries and differences that are not known there are in all.
+    #[serde(default)]
+    pub total: u64,
+    /// What `after` takes to get the next page; `None` on the last one.
+    #[serde(default)]
+    pub next: Option<String>,
 }
 
 /// An entry of the register.

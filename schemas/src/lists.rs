@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::RouteDecision;
+use crate::evidence::{RouteDecision, Window};
 use crate::noise::NoiseGroup;
 use crate::report::{CauseReport, GroupReport, IdleRule, RouteReport, RuleHits};
 use crate::rollout::RolloutRecorded;
 use crate::suggested::SuggestedRule;
 use crate::tally::Group;
-use crate::terms::RulesText;
+use crate::terms::{RuleText, RulesText};
 use crate::time::Timestamp;
 use crate::watermark::InstanceWatermark;
 
@@ -26,6 +26,8 @@ pub const GROUPS_SCHEMA: &str = "parity.groups/v1";
 pub const GROUP_SCHEMA: &str = "parity.group/v1";
 /// Name and version of a page of routes.
 pub const ROUTES_SCHEMA: &str = "parity.routes/v1";
+/// Name and version of one route.
+pub const ROUTE_SCHEMA: &str = "parity.route/v1";
 /// Name and version of a page of noise.
 pub const NOISE_SCHEMA: &str = "parity.noise/v1";
 /// Name and version of the rules and what they excused.
@@ -158,6 +160,40 @@ pub struct RouteLine {
     pub decision: Option<RouteDecision>,
 }
 
+/// One route; its groups, its stored mismatches and its history are in the lists of these, by its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteDocument {
+    /// [`ROUTE_SCHEMA`].
+    pub schema: String,
+    /// Of which effort.
+    pub migration: String,
+    /// The version of the candidate that is counted.
+    pub candidate_version: String,
+    /// The rules by which it is counted.
+    pub rules_hash: String,
+    /// From when to when the route is counted, with what is carried over from earlier rules.
+    pub window: Option<Window>,
+    /// What is counted, and what is proven of it.
+    pub route: RouteLine,
+    /// The verdict in a sentence, and then what else bears on it.
+    pub told: Vec<String>,
+    /// How many of its groups each tab of the list of groups has.
+    pub groups: BTreeMap<String, u64>,
+    /// Causes that have groups of the route, the gravest first. Their counts are of all routes.
+    pub causes: Vec<CauseReport>,
+    /// The rules in force that apply to the route, those of the route alone first; `None` where their text is not recorded.
+    pub rules: Option<Vec<RouteRule>>,
+}
+
+/// A rule in force that applies to a route.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteRule {
+    /// Its text.
+    pub rule: RuleText,
+    /// Differences that it excused, on all routes that it applies to.
+    pub hits: u64,
+}
+
 /// Groups that are noise or may be, the proven ones first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoisePage {
@@ -182,18 +218,25 @@ pub struct RulesDocument {
     pub migration: String,
     /// Under which hash they count.
     pub rules_hash: String,
-    /// Their text; `None` where it is not recorded.
+    /// The text of those of this page; `None` where it is not recorded.
     pub text: Option<RulesText>,
-    /// Rules that excused a difference, most hits first.
+    /// Those of this page that excused a difference, most hits first.
     pub hits: Vec<RuleHits>,
-    /// Rules that excused none although requests were compared where they apply.
+    /// Those of this page that excused none although requests were compared where they apply.
     pub idle: Vec<IdleRule>,
-    /// Groups that earlier rules counted and these excuse, the most frequent first; a hundred at most.
+    /// Groups that earlier rules counted and these excuse, the most frequent first; a hundred at most, which come on the pages behind the
+    /// last rule.
     #[serde(default)]
     pub excused: Vec<ExcusedGroup>,
     /// How many more there are.
     #[serde(default)]
     pub excused_left_out: u64,
+    /// How many rules and excused groups there are in all.
+    #[serde(default)]
+    pub total: u64,
+    /// What `after` takes to get the next page; `None` on the last one.
+    #[serde(default)]
+    pub next: Option<String>,
 }
 
 /// How far the record of each process is complete.

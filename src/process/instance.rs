@@ -265,8 +265,14 @@ impl Instance {
         let what = (AuditAction::Started, AuditSource::Command);
         let rollout = self.handle.rollout.as_ref();
         let rollout = rollout.map(|rollout| RolloutBegin::from(&rollout.document()));
-        let told = audit_began(self.handle.mirror.shadowing(), rollout.as_ref());
-        self.changed(what, AuditOutcome::Done, (String::new(), told));
+        let change = Audit {
+            outcome: AuditOutcome::Done,
+            detail: audit_began(self.handle.mirror.shadowing(), rollout.as_ref()),
+            // As the status says, so that a page has one time of it.
+            time: self.handle.book.totals().since,
+            ..audit::line(what.0, what.1)
+        };
+        audit::keep(&*self.handle, change);
     }
 
     /// Keeps that something was changed otherwise than by the admin port.

@@ -69,6 +69,12 @@ fn answer(is_candidate: bool, request: &Request) -> Answer {
                 ""
             }
         )),
+        "clock" => Answer::json(format!(
+            "{{\"id\":{number},\"load\":{}}}",
+            std::time::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |time| time.subsec_nanos())
+        )),
         "fresh" | "second" | "third" | "fourth" => {
             Answer::json(format!("{{\"{word}\":{}}}", u8::from(is_candidate)))
         }
@@ -99,14 +105,22 @@ fn hostile(is_candidate: bool, number: usize) -> Answer {
         .header("x-'7*7`|~", if is_candidate { "{{7*7}}" } else { "tame" })
 }
 
-fn send_plain(mirror: &Mirror<'_>) {
+/// With what only pictures show, if some are taken: noise, and what a rule excuses.
+fn send_plain(mirror: &Mirror<'_>, is_update: bool) {
     for number in 0..36 {
         for route in ["prices", "orders", "users", "equal", "equal"] {
             mirror.get(&format!("/{route}/{number}"));
         }
+        if is_update {
+            mirror.get(&format!("/clock/{number}"));
+        }
     }
-    mirror.settled(180);
+    mirror.settled(if is_update { 216 } else { 180 });
 }
+
+/// What the pictures have besides.
+const RULES: &str = "[[rule]]\nid = \"null-note\"\npath = \"/note\"\naction = \"accept\"\nexplanations = [\"null_vs_missing\"]\n\
+    reason = \"the candidate leaves out what is null\"\nowner = \"orders\"\n";
 
 fn send_hostile(mirror: &Mirror<'_>) {
     let targets: Vec<String> = HOSTILE
@@ -157,8 +171,20 @@ fn the_pages_are_read_in_a_browser() {
     let services = services();
     let [legacy, candidate] = [services[0].url(), services[1].url()];
     let (plain, hostile) = (Place::new(), Place::new());
-    let mirror = plain.mirror(&legacy, &candidate, &["--candidate-version", "2026.11"]);
-    send_plain(&mirror);
+    let is_update = std::env::var_os("UPDATE_SCREENSHOTS").is_some();
+    if is_update {
+        plain.write("parity.toml", RULES);
+    }
+    let version = ["--candidate-version", "2026.11"];
+    let mirror = plain.mirror_with(&legacy, &candidate, &version, |command| {
+        let rechecks = is_update.then_some([
+            ("PARITY_RECHECK_RATE", "10000"),
+            ("PARITY_RECHECK_DELAY", "1ms"),
+            ("PARITY_RECHECK_PER_GROUP", "10000"),
+        ]);
+        command.envs(rechecks.into_iter().flatten())
+    });
+    send_plain(&mirror, is_update);
     assert!(matches!(plain.run(&["gate"]).code, 0 | 1 | 3));
     let bad = hostile.mirror(
         &legacy,
@@ -174,7 +200,6 @@ fn the_pages_are_read_in_a_browser() {
     let mut ui = hostile.start(command.env("PARITY_MIGRATION", HOSTILE[2]));
     ui.admin = ui.announced("serving http://");
     let only = std::env::var("BROWSER_CHECK").ok();
-    let is_update = std::env::var_os("UPDATE_SCREENSHOTS").is_some();
     let stage = json!({
         "modules": program("browser/node_modules").parent().expect("a folder"),
         "chromium": tool("chromium"),

@@ -88,7 +88,7 @@ fn an_outage_of_the_legacy_is_told_under_the_next_candidate_and_its_difference_i
     for wanted in [
         link.split('?').next().expect("a path"),
         "Route that fails",
-        "/groups?max_mismatch_rate=0.2&#38;of_route=",
+        "/routes?max_mismatch_rate=0.2&#38;of_route=",
     ] {
         assert!(differs.contains(wanted), "{wanted}: {differs}");
     }

@@ -65,7 +65,9 @@ impl<'a> Stage<'a> {
     fn new(place: &'a Place, services: &[Service; 2]) -> Self {
         place.write(
             "parity.toml",
-            "[rollout]\ncandidate_percent = 0\n[[rule]]\nid = \"currency\"\npath = \"/currency\"\naction = \"ignore\"\n",
+            "[rollout]\ncandidate_percent = 0\n[[rule]]\nid = \"currency\"\npath = \"/currency\"\naction = \"ignore\"\n\
+             [[rule]]\nid = \"idle\"\npath = \"/none\"\naction = \"ignore\"\n\
+             [[rule]]\nid = \"still\"\npath = \"/nothing\"\naction = \"ignore\"\n",
         );
         let mirror = place.mirror(&services[0].url(), &services[1].url(), &[]);
         for number in 0..5 {
@@ -78,6 +80,8 @@ impl<'a> Stage<'a> {
         let group = &report.0["groups"][0];
         named.insert("fingerprint".to_owned(), group["fingerprint"].clone());
         named.insert("id".to_owned(), group["example_id"].clone());
+        let route = encoded(group["route"].as_str().expect("a route"));
+        named.insert("route".to_owned(), Value::from(route));
         named.insert("state".to_owned(), Value::from("off"));
         named.insert("to".to_owned(), Value::from("0"));
         Self {
@@ -220,6 +224,9 @@ fn each_parameter_of_the_document_is_taken_and_no_other() {
         ("GET", "/api/v1/shadowing/off", 405, "method_not_allowed"),
         ("POST", "/api/v1/shadowing/half", 404, "not_found"),
         ("GET", "/api/v1/groups/none", 404, "not_found"),
+        ("GET", "/api/v1/routes/GET%20%2Fnone", 404, "not_found"),
+        ("GET", "/api/v1/rules?limit=0", 400, "bad_request"),
+        ("GET", "/api/v1/known?after=x", 400, "bad_request"),
         ("GET", "/api/v1/causes?migration=none", 404, "not_found"),
         ("GET", "/api/v1/groups?page=2", 400, "bad_request"),
         ("GET", "/api/v1/groups?limit=1001", 400, "bad_request"),
@@ -243,6 +250,8 @@ fn lists_are_read_to_their_end_by_the_link_of_each_page() {
         ("/api/v1/routes?", "routes"),
         ("/api/v1/causes?", "causes"),
         ("/api/v1/noise?", "noise"),
+        ("/api/v1/rules?", "idle"),
+        ("/api/v1/known?", "not_known"),
         ("/api/v1/mismatches?", "mismatches"),
         ("/api/v1/decisions?", "decisions"),
         ("/api/v1/audit?", "changes"),
@@ -270,6 +279,30 @@ fn lists_are_read_to_their_end_by_the_link_of_each_page() {
         assert_eq!(read.len(), whole.len(), "{path}");
         assert_eq!(ids(&read), ids(whole), "{path}");
     }
+    // All that is told of a rule is on one page.
+    let ask = |target: &str| stage.ask("GET", target).json();
+    let mut seen = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = ask(&format!("/api/v1/rules?limit=1{after}"));
+        assert_eq!(page["total"], 3);
+        let rules = page["text"]["rules"].as_array().expect("a list");
+        assert_eq!(rules.len(), 1, "{page}");
+        let (hits, idle) = (&page["hits"][0]["id"], &page["idle"][0]["id"]);
+        let told = [hits, idle].into_iter().find(|id| id.is_string());
+        assert_eq!(told, Some(&rules[0]["id"]), "{page}");
+        seen.push(rules[0]["id"].as_str().expect("an id").to_owned());
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, ["currency", "idle", "still"]);
+    let known = ask("/api/v1/known?limit=1");
+    assert_eq!(
+        (known["not_known"].as_array().map(Vec::len), &known["total"]),
+        (Some(1), &3.into())
+    );
     // Filters are those of the screen.
     let groups = |query: &str| {
         let page = stage.ask("GET", &format!("/api/v1/groups?{query}")).json();

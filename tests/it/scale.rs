@@ -114,6 +114,20 @@ fn one_traffic_gives_one_report_by_way_of_every_store() {
             // The pages of a sink are those of its database.
             assert_eq!(sink.ask("/api/v1/report").json()["received"], 60);
             assert!(sink.ask("/").text().contains("GET /items/{id}"));
+            let route = sink.ask("/routes?of_route=GET%20/items/%7Bid%7D");
+            let told = route.text();
+            for wanted in [
+                "fail</span> GET /items/{id}",
+                "at least ",
+                "30 of 30 requests",
+                "href=\"/mismatches/",
+                "<th scope=\"row\">p99</th>",
+            ] {
+                assert!(
+                    route.status == 200 && told.contains(wanted),
+                    "{wanted}: {told}"
+                );
+            }
             let metrics = wait_for("the lag, which is known once a second", || {
                 let metrics = sink.ask("/metrics").text();
                 metrics

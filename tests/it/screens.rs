@@ -142,7 +142,13 @@ fn every_link_of_every_screen_leads_somewhere() {
         let mut seen: BTreeSet<String> = SCREENS.map(str::to_owned).into();
         let mut next: Vec<String> = seen.iter().cloned().collect();
         while let Some(path) = next.pop() {
-            assert!(seen.len() < 400, "{seen:?}");
+            assert!(seen.len() < 1_000, "{seen:?}");
+            if path.starts_with("/api/") {
+                let answer = of.ask(&path);
+                assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+                assert!(answer.json().is_object(), "{path}");
+                continue;
+            }
             if path.contains("/bodies/") {
                 // A file has what was captured as it was.
                 let answer = of.ask(&path);
@@ -160,6 +166,180 @@ fn every_link_of_every_screen_leads_somewhere() {
         assert!(visited("/groups/") && visited("/mismatches/"), "{seen:?}");
     }
     ui.stop();
+    mirror.stop();
+}
+
+/// The page of a route of this mirror or of its record.
+fn is_the_page_of_prices(of: &Mirror<'_>) {
+    let told = page(of, "/routes?of_route=GET+%2Fprices%2F%7Bid%7D");
+    for wanted in [
+        "<span class=\"outcome fail\">fail</span> GET /prices/{id}</h1>",
+        "id=\"verdict\"><strong>at least ",
+        " % differ, 0.10 % allowed</strong>",
+        "100 %, between ",
+        "6 of 6 requests",
+        "How fast both answer",
+        "<th scope=\"row\">p99</th>",
+        ">counting 1</a>",
+        "Legacy",
+        "Who asks for it",
+        "Rules that apply to it",
+        "/price",
+        "and to its last byte",
+    ] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    // It leads to what it is made of, and the choice at its top keeps the route.
+    for begins in [
+        "/groups/",
+        "/mismatches/",
+        "/groups?tab=new&of_route=GET%20%2Fprices%2F%7Bid%7D",
+        "/rules",
+        "/api/v1/groups?route=",
+        "/api/v1/history?route=",
+        "/api/v1/mismatches?route=",
+    ] {
+        page(of, &link(&told, begins));
+    }
+    let kept = "<input type=\"hidden\" name=\"of_route\" value=\"GET /prices/{id}\">";
+    assert!(told.contains(kept), "{told}");
+    let document = of.ask(&link(&told, "/api/v1/routes/")).json();
+    assert_eq!(document["schema"], "parity.route/v1");
+    assert_eq!(document["route"]["counted"]["compared"], 6);
+    assert_eq!(document["route"]["decision"]["outcome"], "fail");
+    assert_eq!(document["groups"]["counting"], 1);
+    assert_eq!(document["rules"], serde_json::json!([]));
+    let verdict = document["told"][0].as_str().expect("a sentence");
+    assert!(verdict.starts_with("at least "), "{verdict}");
+    // Nothing of others is there.
+    assert!(
+        !told.contains("/names/") && !told.contains("/equal/"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_route_has_a_page_that_each_other_page_leads_to() {
+    let services = services();
+    let place = Place::new();
+    let mirror = place.mirror(&services[0].url(), &services[1].url(), &[]);
+    send(&mirror);
+    assert_eq!(place.run(&["gate"]).code, 1);
+    let ui = place.ui();
+    for of in [&mirror, &ui] {
+        is_the_page_of_prices(of);
+        let exchange = link(
+            &page(of, "/routes?of_route=GET%20/prices/%7Bid%7D"),
+            "/mismatches/",
+        );
+        let group = link(&page(of, "/groups?find=price"), "/groups/");
+        let decision = link(&page(of, "/decisions"), "/decisions/");
+        let to = "/routes?of_route=GET%20%2Fprices%2F%7Bid%7D";
+        for path in [
+            "/", "/causes", "/groups", "/routes", "/report", &exchange, &group,
+        ] {
+            assert!(
+                links(&page(of, path)).iter().any(|link| link == to),
+                "{path}"
+            );
+        }
+        let decided = page(of, &decision);
+        assert!(
+            decided.contains("of_route=GET%20%2Fprices%2F%7Bid%7D"),
+            "{decided}"
+        );
+        // One with no difference, and one that is not there.
+        let equal = page(of, "/routes?of_route=GET%20/equal/%7Bid%7D");
+        for wanted in [
+            "more requests, if all match, would settle it",
+            "No group of differences counts here",
+            "None is stored.",
+        ] {
+            assert!(equal.contains(wanted), "{wanted}: {equal}");
+        }
+        let hostile =
+            "/routes?of_route=GET%20%2F%3Cscript%3Ealert(1)%3C%2Fscript%3E%E2%80%AE&since=1h";
+        assert!(page(of, hostile).contains("Nothing of this route is counted in what is chosen"));
+    }
+    let refused = mirror.ask("/routes?of_route=GET%20/prices/%7Bid%7D&after=x");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    ui.stop();
+    mirror.stop();
+}
+
+#[test]
+fn decisions_and_changes_are_chosen_by_version_and_time_as_other_screens_are() {
+    let services = services();
+    let place = Place::new();
+    let version = ["--candidate-version", "1.0"];
+    let mirror = place.mirror(&services[0].url(), &services[1].url(), &version);
+    send(&mirror);
+    assert_eq!(place.run(&["gate"]).code, 1);
+    // The time and the version go along, what only a decision demands does not.
+    let chosen = page(
+        &mirror,
+        "/causes?since=1h&candidate_version=1.0&max_mismatch_rate=0.5",
+    );
+    let decisions = link(&chosen, "/decisions");
+    assert_eq!(
+        decisions,
+        "/decisions?migration=default&since=1h&candidate_version=1.0"
+    );
+    let changes = link(&chosen, "/audit");
+    assert_eq!(changes, "/audit?migration=default&since=1h");
+    let told = page(&mirror, &decisions);
+    assert!(
+        told.contains("<option value=\"1h\" selected>last hour")
+            && told.contains("name=\"candidate_version\""),
+        "{told}"
+    );
+    assert!(
+        links(&told)
+            .iter()
+            .any(|link| link.starts_with("/decisions/0")),
+        "{told}"
+    );
+    // And back.
+    assert!(
+        link(&told, "/groups").contains("since=1h&candidate_version=1.0"),
+        "{told}"
+    );
+    let told = page(&mirror, &changes);
+    assert!(
+        told.contains("name=\"since\"") && !told.contains("name=\"candidate_version\""),
+        "{told}"
+    );
+    assert!(told.contains("shadowing"), "{told}");
+    // A form sends what is empty, and keeps what else was asked.
+    let all = page(
+        &mirror,
+        "/decisions?migration=default&outcome=fail&candidate_version=&since=",
+    );
+    assert!(
+        all.contains("<input type=\"hidden\" name=\"outcome\" value=\"fail\">"),
+        "{all}"
+    );
+    assert!(
+        links(&all)
+            .iter()
+            .any(|link| link.starts_with("/decisions/0")),
+        "{all}"
+    );
+    for path in [
+        "/decisions?candidate_version=2.0",
+        "/decisions?since=2200-01-01T00:00:00Z",
+        "/audit?since=2200-01-01T00:00:00Z",
+    ] {
+        assert!(page(&mirror, path).contains("in what is chosen"), "{path}");
+    }
+    // One time of when the process began.
+    let health = page(&mirror, "/health");
+    let since = health
+        .split("runs since ")
+        .nth(1)
+        .and_then(|rest| rest.get(..20))
+        .expect("a time");
+    assert!(health.matches(since).count() >= 2, "{since}: {health}");
     mirror.stop();
 }
 

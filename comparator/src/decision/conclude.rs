@@ -239,7 +239,7 @@ fn passed(question: &Question<'_>, total: &RouteDecision, routes: &[Judged<'_>])
 /// About how many more rechecks a route needs so that no more may hide in its noise than is allowed; `None` if it needs none,
 /// or if it is not known of which groups it consists. What may hide falls as rechecks rise, and one recheck asks about all
 /// groups of an exchange.
-fn missing_rechecks(
+pub(super) fn missing_rechecks(
     route: &RouteDecision,
     noise: &[NoiseGroup],
     thresholds: &Thresholds,

@@ -16,6 +16,7 @@ mod errors;
 mod fields;
 mod latency;
 mod noise;
+mod route;
 mod scope;
 mod served;
 mod spread;

@@ -118,10 +118,9 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// Where it is told what differs on a route.
+    /// Where it is told of a route.
     pub(super) fn route(&self, route: &str) -> String {
-        let of = [("of_route", route)];
-        self.shell.scope.with(Screen::Groups.path(), &of)
+        self.shell.scope.route(route)
     }
 
     /// Where it is told of a group.
@@ -166,7 +165,9 @@ impl<'a> Chart<'a> {
 
     /// Routes that differ, the worst first.
     pub(super) fn routes(&self) -> Vec<RouteLine<'_>> {
-        let routes = self.view.routes().filter(|route| route.differing > 0);
+        // Of one alone, all of this stands above.
+        let all = self.view.routes().filter(|_| !self.view.is_of_route());
+        let routes = all.filter(|route| route.differing > 0);
         let lines = routes.take(MAX_ROUTES).map(|route| RouteLine {
             route,
             since: self.view.since(route),

@@ -68,6 +68,7 @@ pub(crate) fn exchange(shell: &Shell, found: &ExchangeFound<'_>) -> askama::Resu
         layout: Layout {
             is_split: found.is_split,
             other: Some(address(mismatch.id, !found.is_split)),
+            route: Some(shell.scope.route(&mismatch.route)),
         },
         beside: Beside {
             told: place(&found.neighbours),

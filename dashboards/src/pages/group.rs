@@ -9,10 +9,10 @@ use parity_schemas::route::split_operation;
 use parity_schemas::suggested::{Effect, Suggestions};
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::visible::visible;
-use uuid::Uuid;
 
 use super::chart::Chart;
 use super::shell::Shell;
+use super::tables::Stored;
 use super::told::told;
 use super::{ROOM, count, group_path, lines, moment, second, side};
 use crate::links::{Elsewhere, Known};
@@ -35,12 +35,9 @@ struct GroupPage<'a> {
     group: Group<'a>,
     rate: Option<String>,
     interval: Option<String>,
-    mismatches: &'a [Mismatch],
+    stored: Stored<'a>,
     /// That they have few targets, in words.
     alike: Option<String>,
-    /// Whether these are not the newest.
-    is_later: bool,
-    next: Option<String>,
     rule: Option<RuleShown>,
     /// Why none is suggested, if that is known.
     unruled: Option<&'a str>,
@@ -60,25 +57,6 @@ struct GroupPage<'a> {
     /// Up to when the rules counted that counted it, if these are not the present ones.
     counted: Option<Window>,
     elsewhere: Vec<Elsewhere>,
-}
-
-impl GroupPage<'_> {
-    fn mismatch(&self, id: &Uuid) -> String {
-        let of = [("group", self.group.report.fingerprint.as_str())];
-        self.shell.scope.with(&format!("/mismatches/{id}"), &of)
-    }
-
-    #[expect(clippy::unused_self, reason = "askama calls methods of the page")]
-    fn request(&self, mismatch: &Mismatch) -> String {
-        MismatchView { mismatch }.request()
-    }
-
-    fn after(&self, next: &str) -> String {
-        let report = self.group.report;
-        let path = group_path(&report.fingerprint);
-        let more = [("of_route", report.route.as_str()), ("after", next)];
-        self.shell.scope.with(&path, &more)
-    }
 }
 
 /// What the page of a group is made of.
@@ -170,10 +148,17 @@ pub(crate) fn group(shell: &Shell, found: &GroupFound<'_>) -> Option<askama::Res
         unruled: unruled.map(|one| one.why.as_str()),
         rate: row.rate(),
         interval: row.interval(),
-        mismatches: found.mismatches,
+        stored: Stored {
+            shell,
+            rows: found.mismatches,
+            group: Some(fingerprint),
+            is_later: found.is_later,
+            older: found.next.as_ref().map(|next| {
+                let more = [("of_route", report.route.as_str()), ("after", next.as_str())];
+                shell.scope.with(&group_path(fingerprint), &more)
+            }),
+        },
         alike: alike(found.mismatches, !found.is_later && found.next.is_none()),
-        is_later: found.is_later,
-        next: found.next.clone(),
         rule: rule.map(|rule| RuleShown {
             toml: format!("[[rule]]\n{}", RuleConfig::from(&rule.rule).to_toml()),
             is_lossy: rule.effect == Effect::Lossy,

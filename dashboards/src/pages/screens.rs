@@ -12,8 +12,9 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::visible;
 use parity_schemas::watermark::InstanceWatermark;
 
-use super::chart::{Chart, Sparkline};
+use super::chart::Chart;
 use super::shell::{Scope, Screen, Shell};
+use super::tables::GroupTable;
 use super::told::told;
 use super::{
     Examples, count, fields_compared, group_address, latency, moment, most_frequent_share, number,
@@ -21,9 +22,9 @@ use super::{
 };
 use crate::view::words::{grouped, shown};
 use crate::view::{
-    AllUnanswered, Browsed, BrowsedGroup, Browsing, CauseName, Decided, DecisionView, Differing,
-    Entry, ExcusedGroups, GroupTimes, ReportView, SeenAt, SinkStatus, Standing, UnusedEntry,
-    history_sentences, not_compared, unused_known,
+    AllUnanswered, Browsed, Browsing, CauseName, Decided, DecisionView, Differing, Entry,
+    ExcusedGroups, GroupTimes, ReportView, SinkStatus, Standing, UnusedEntry, history_sentences,
+    not_compared, unused_known,
 };
 
 /// Causes and groups on the screen of causes; the list of groups has all of them.
@@ -255,7 +256,7 @@ struct GroupsPage<'a> {
     shell: &'a Shell,
     asked: &'a Browsing,
     list: Browsed<'a>,
-    times: &'a GroupTimes,
+    table: GroupTable<'a>,
     unanswered: &'a AllUnanswered,
 }
 
@@ -263,18 +264,6 @@ impl GroupsPage<'_> {
     /// Up to when the groups are counted that the order is of.
     fn counted(&self) -> Option<Timestamp> {
         self.list.counted
-    }
-
-    fn spark(&self, row: &BrowsedGroup<'_>) -> Sparkline {
-        Sparkline::of(&self.times.bars(row.names()), row.counted())
-    }
-
-    fn first(&self, row: &BrowsedGroup<'_>) -> SeenAt {
-        self.times.first(row.names(), row.group.report.first_seen)
-    }
-
-    fn last(&self, row: &BrowsedGroup<'_>) -> SeenAt {
-        self.times.last(row.names(), row.group.report.last_seen)
     }
 
     fn find(&self) -> &str {
@@ -307,26 +296,26 @@ impl GroupsPage<'_> {
     fn page(&self, page: usize) -> String {
         self.to(self.asked.tab, &page.to_string())
     }
-
-    fn group(&self, row: &BrowsedGroup<'_>) -> String {
-        let report = row.group.report;
-        group_address(self.shell, &report.fingerprint, &report.route)
-    }
 }
 
 /// A page of the list of groups.
 pub(crate) fn groups(
     shell: &Shell,
     asked: &Browsing,
-    list: Browsed<'_>,
+    mut list: Browsed<'_>,
     times: &GroupTimes,
     unanswered: &AllUnanswered,
 ) -> askama::Result<String> {
     GroupsPage {
         shell,
         asked,
+        table: GroupTable {
+            shell,
+            rows: std::mem::take(&mut list.rows),
+            times,
+            is_of_route: false,
+        },
         list,
-        times,
         unanswered,
     }
     .render()

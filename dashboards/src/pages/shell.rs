@@ -45,6 +45,18 @@ impl Scope {
         format!("{path}?{}", query.join("&"))
     }
 
+    /// The address of the page of a route.
+    pub(crate) fn route(&self, route: &str) -> String {
+        self.with(Screen::Routes.path(), &[("of_route", route)])
+    }
+
+    /// Only these of what is shared.
+    pub(crate) fn only(&self, names: &[&str]) -> Self {
+        let shared = self.0.iter();
+        let shared = shared.filter(|(name, _)| names.contains(&name.as_str()));
+        Self(shared.cloned().collect())
+    }
+
     fn value(&self, name: &str) -> &str {
         let mut given = self.0.iter();
         let found = given.find(|(known, _)| known == name);
@@ -147,7 +159,7 @@ pub(crate) struct Shell {
     pub(crate) form: Option<String>,
     /// Where links lead that leave our pages.
     pub(crate) links_elsewhere: Links,
-    /// What a list was asked besides its migration, which its next page keeps.
+    /// What a screen was asked besides the scope, which its next page and the choice of the scope keep.
     pub(crate) listed: Vec<(String, String)>,
     /// When the known differences were read that the pages judge by.
     pub(crate) read: Timestamp,
@@ -160,16 +172,21 @@ impl Shell {
     pub(crate) fn links(&self) -> Vec<Link> {
         let links = Screen::ALL.into_iter().map(|screen| Link {
             to: match screen {
-                // Stored decisions and changes have a scope of their own.
-                Screen::Decisions | Screen::Changes => {
-                    Scope::default().with(screen.path(), &[("migration", &self.migration)])
-                }
+                // What is stored by itself is not counted, so it is asked for by no more than that.
+                Screen::Decisions => self.chosen(&["candidate_version", "since"], screen),
+                Screen::Changes => self.chosen(&["since"], screen),
                 _ => self.scope.to(screen.path()),
             },
             name: screen.name(),
             is_here: self.here == Some(screen),
         });
         links.collect()
+    }
+
+    fn chosen(&self, names: &[&str], screen: Screen) -> String {
+        let Scope(mut chosen) = self.scope.only(names);
+        chosen.insert(0, ("migration".to_owned(), self.migration.clone()));
+        Scope(chosen).to(screen.path())
     }
 
     /// Links of a page on which this is known.
@@ -193,9 +210,16 @@ impl Shell {
         }
     }
 
-    /// Whether versions and time ranges can be chosen. Stored decisions are of a migration, and have those of their own.
-    pub(crate) fn has_range(&self) -> bool {
-        !matches!(self.here, Some(Screen::Decisions | Screen::Changes))
+    /// Whether a version can be chosen. What somebody changed in a process is of none.
+    pub(crate) fn has_versions(&self) -> bool {
+        self.here != Some(Screen::Changes)
+    }
+
+    /// Whether less than all of a migration is listed.
+    pub(crate) fn is_part(&self) -> bool {
+        let chosen = ["candidate_version", "since"];
+        let mut chosen = chosen.iter().map(|name| self.scope.value(name));
+        !self.listed.is_empty() || chosen.any(|value| !value.is_empty())
     }
 
     /// The next page of a list, with everything else that was asked.
@@ -220,6 +244,8 @@ impl Shell {
         let mut all = vec![String::new()];
         all.extend(named.filter(|name| !name.is_empty()).cloned());
         choices(&all, chosen, |name| match name {
+            // A decision stays, whatever came after it.
+            "" if self.here == Some(Screen::Decisions) => "all".to_owned(),
             "" => "newest".to_owned(),
             name => name.to_owned(),
         })
@@ -240,7 +266,7 @@ impl Shell {
 
     /// What the choice keeps besides what can be chosen.
     pub(crate) fn kept(&self) -> Vec<(&str, &str)> {
-        let given = self.scope.0.iter();
+        let given = self.scope.0.iter().chain(&self.listed);
         given
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .filter(|(name, _)| !["migration", "candidate_version", "since"].contains(name))

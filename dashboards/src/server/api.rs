@@ -13,7 +13,8 @@ use parity_schemas::documents::{ErrorCode, KnownList, MISMATCHES_SCHEMA, Mismatc
 use parity_schemas::evidence::Decision;
 use parity_schemas::history::History;
 use parity_schemas::lists::{
-    CausePage, GroupDocument, GroupPage, HealthDocument, NoisePage, RoutePage, RulesDocument,
+    CausePage, GroupDocument, GroupPage, HealthDocument, NoisePage, RouteDocument, RoutePage,
+    RulesDocument,
 };
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
@@ -34,8 +35,10 @@ use super::question::{
 };
 use super::rerun;
 use super::rollout;
+use super::route;
 use super::site::{Process, Site};
 use super::visit::Visited;
+use super::written;
 use crate::view::{self, Allowed, SinkStatus, Status};
 
 /// `parity.report/v1`.
@@ -155,15 +158,20 @@ pub(super) fn api() -> Api<Arc<Site>> {
             "Groups that are noise or may be",
             lists::noise,
         )
-        .get::<Asking, RulesDocument, _>(
+        .get::<Asking, RouteDocument, _>(
+            "/api/v1/routes/{route}",
+            "One route: what is proven of it and why, its causes, and the rules that apply to it",
+            route::document,
+        )
+        .get::<ListAsking, RulesDocument, _>(
             "/api/v1/rules",
             "The rules in force, and what they excused",
-            lists::rules,
+            written::rules,
         )
-        .get::<Asking, KnownList, _>(
+        .get::<ListAsking, KnownList, _>(
             "/api/v1/known",
             "The register of known differences, and what is not in it",
-            lists::known,
+            written::known,
         )
         .get::<Asking, HealthDocument, _>(
             "/api/v1/health",

@@ -29,7 +29,7 @@ pub(super) type Asking = Result<Asked<ScreenAsking>, ErrorAnswer>;
 /// What every screen has, and what it shows of the record.
 pub(super) struct Read<T> {
     pub(super) shell: Shell,
-    asked: ScreenAsking,
+    pub(super) asked: ScreenAsking,
     pub(super) found: T,
 }
 
@@ -130,7 +130,7 @@ pub(super) async fn overview(Visited(site): Visited, asking: Asking) -> Response
 }
 
 /// Has outages told as the mirror has seen them that serves the page.
-fn witness(history: &mut History, shell: &Shell) {
+pub(super) fn witness(history: &mut History, shell: &Shell) {
     if let Some(status) = &shell.status {
         view::witness(history, status);
     }
@@ -218,8 +218,8 @@ pub(super) async fn groups(Visited(site): Visited, asking: Asking) -> Response {
 }
 
 /// The routes.
-pub(super) async fn routes(Visited(site): Visited, asking: Asking) -> Response {
-    of_report(&site, Screen::Routes, asking, |shell, _, decided| {
+pub(super) async fn routes(site: &Visit, asking: Asking) -> Response {
+    of_report(site, Screen::Routes, asking, |shell, _, decided| {
         pages::routes(shell, decided)
     })
     .await

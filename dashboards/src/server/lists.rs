@@ -1,5 +1,4 @@
-//! Parts of a report on the API, a page at a time: causes, groups, one group, routes, noise, rules, known differences, and how
-//! far the record is complete.
+//! Parts of a report on the API, a page at a time: causes, groups, one group, routes, noise, and how far the record is complete.
 //!
 //! They are read as the screens are, from the same models, so no number differs between the two.
 
@@ -10,8 +9,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use parity_schemas::lists::{
     CAUSES_SCHEMA, CausePage, GROUP_SCHEMA, GROUPS_SCHEMA, GroupDocument, GroupLine, GroupPage,
-    HEALTH_SCHEMA, HealthDocument, NOISE_SCHEMA, NoisePage, ROUTES_SCHEMA, RULES_SCHEMA, RouteLine,
-    RoutePage, RulesDocument,
+    HEALTH_SCHEMA, HealthDocument, NOISE_SCHEMA, NoisePage, ROUTES_SCHEMA, RouteLine, RoutePage,
 };
 use parity_schemas::report::CauseReport;
 use parity_schemas::tally::set_id;
@@ -24,18 +22,23 @@ use super::place::Place;
 use super::question::{After, Asking, GroupAsking, GroupsAsking, ListAsking};
 use super::site::Site;
 use crate::question::Question;
-use crate::view::{self, Absent, Browsed, BrowsedGroup, Decided, ExcusedGroups, LeftOut};
+use crate::view::{self, Absent, Browsed, BrowsedGroup, Decided, LeftOut};
 
 /// A page of a list that is whole in memory.
-struct Page<T> {
-    total: u64,
-    rows: Vec<T>,
-    next: Option<String>,
+pub(super) struct Page<T> {
+    pub(super) total: u64,
+    pub(super) rows: Vec<T>,
+    pub(super) next: Option<String>,
 }
 
 impl<T> Page<T> {
     /// So many behind `after`. `name` says what of an entry is the same on every page.
-    fn of(list: Vec<T>, after: &After, limit: usize, name: impl Fn(&T) -> String) -> Self {
+    pub(super) fn of(
+        list: Vec<T>,
+        after: &After,
+        limit: usize,
+        name: impl Fn(&T) -> String,
+    ) -> Self {
         let total = list.len();
         let first = after.first(list.iter().map(&name));
         let end = first.saturating_add(limit);
@@ -63,7 +66,7 @@ fn of_cause(cause: &CauseReport) -> String {
 }
 
 /// What a group is called in an address: several routes may have one of a name.
-fn of_group(route: &str, fingerprint: &str) -> String {
+pub(super) fn of_group(route: &str, fingerprint: &str) -> String {
     set_id([route, fingerprint])
 }
 
@@ -88,7 +91,7 @@ pub(super) async fn decided_and<T: Send + 'static>(
     }
 }
 
-async fn decided(site: &Site, question: Question) -> Result<Decided, ErrorAnswer> {
+pub(super) async fn decided(site: &Site, question: Question) -> Result<Decided, ErrorAnswer> {
     let (decided, ()) = decided_and(site, question, |_, _| Ok(())).await?;
     Ok(decided)
 }
@@ -248,43 +251,6 @@ pub(super) async fn noise(
         next: page.next,
     };
     Ok(answer::page(&uri, &document, document.next.as_deref()))
-}
-
-/// `parity.rules/v1`.
-pub(super) async fn rules(
-    State(site): State<Arc<Site>>,
-    Asked(asking): Asked<Asking>,
-) -> Result<Response, ErrorAnswer> {
-    let question = asking.of(&site);
-    let of = question.clone();
-    let found = decided_and(&site, question, move |reader, decided| {
-        let report = &decided.report;
-        let text = reader.rule_text(&report.migration, &report.rules_hash)?;
-        Ok((text, ExcusedGroups::read(reader, &of, report)?))
-    });
-    let (Decided { report, .. }, (text, excused)) = found.await?;
-    Ok(answer::document(&RulesDocument {
-        schema: RULES_SCHEMA.to_owned(),
-        migration: report.migration,
-        rules_hash: report.rules_hash,
-        text,
-        hits: report.rules,
-        idle: report.idle_rules,
-        excused: excused.listed,
-        excused_left_out: excused.more,
-    }))
-}
-
-/// `parity.known/v1`.
-pub(super) async fn known(
-    State(site): State<Arc<Site>>,
-    Asked(asking): Asked<Asking>,
-) -> Result<Response, ErrorAnswer> {
-    let question = asking.of(&site);
-    let register = Arc::clone(&question.known);
-    let decided = decided(&site, question).await?;
-    let list = view::known_list(&decided, &register, Timestamp::now());
-    Ok(answer::document(&list))
 }
 
 /// `parity.health/v1`.

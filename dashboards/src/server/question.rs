@@ -18,7 +18,7 @@ use records::after;
 
 pub(super) use gate::{GateAsking, Given, HookAsking, TOKEN};
 pub(super) use lists::{After, GroupAsking, GroupsAsking, ListAsking};
-pub(super) use records::{AuditQuestion, DecisionQuestion, MismatchQuestion};
+pub(super) use records::{AuditQuestion, DecisionQuestion, MismatchQuestion, OfPage};
 
 /// What is asked of the report, the gate and the page.
 #[derive(Debug, Default)]

@@ -142,12 +142,12 @@ fn lack(part: &str, why: HiddenWhy, is_written: bool) -> String {
 fn open(lacks: &[String]) -> Option<String> {
     let told = match lacks.len() {
         0 => return None,
-        1 => "one part is".to_owned(),
-        count => format!("{count} parts are"),
+        1 => "one part is left out or stands as a hash".to_owned(),
+        count => format!("{count} parts are left out or stand as hashes"),
     };
     Some(format!(
-        "Where the answers differ again, that is certain. Where they do not, nothing is proven: {told} left out or stands as a hash, \
-         and the fault may depend on that."
+        "Where the answers differ again, that is certain. Where they do not, nothing is proven: {told}, and the \
+         fault may depend on that."
     ))
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct DecisionView<'a> {
 
 /// One route, or all together, in words.
 pub(crate) struct RouteRow {
+    /// The route as it is called; empty of all together.
+    pub(crate) route: String,
     /// The route, or `total`.
     pub(crate) name: String,
     /// Requests that were compared.
@@ -165,6 +167,7 @@ impl<'a> DecisionView<'a> {
 
     fn row(self, route: &RouteDecision) -> RouteRow {
         RouteRow {
+            route: route.route.clone(),
             name: if route.route.is_empty() {
                 "total".to_owned()
             } else {

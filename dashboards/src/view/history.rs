@@ -90,12 +90,32 @@ pub fn history_of(
     (question, since): (&Question, Option<Timestamp>),
     decided: &Decided,
 ) -> Result<History, StoreError> {
+    beside(reader, (question, since), decided, None)
+}
+
+/// The same of one route alone.
+pub fn history_of_route(
+    reader: &Reader,
+    asked: (&Question, Option<Timestamp>),
+    decided: &Decided,
+    route: &str,
+) -> Result<History, StoreError> {
+    beside(reader, asked, decided, Some(route.to_owned()))
+}
+
+fn beside(
+    reader: &Reader,
+    (question, since): (&Question, Option<Timestamp>),
+    decided: &Decided,
+    route: Option<String>,
+) -> Result<History, StoreError> {
     let filter = HistoryFilter {
         selection: Selection {
             migration: question.selection.migration.clone(),
             since,
             ..Selection::default()
         },
+        route,
         ..HistoryFilter::default()
     };
     without_excused(reader, filter, question, decided)
@@ -126,7 +146,9 @@ fn read(
     let mut with_news = filter.clone();
     with_news
         .fingerprints
-        .extend(decided.map(news::names).unwrap_or_default());
+        .extend(decided.map_or_else(Vec::new, |decided| {
+            news::names(decided, filter.route.as_deref())
+        }));
     let mut history = reader.history(&with_news)?;
     outages::of(reader, filter, &mut history)?;
     if let Some(decided) = decided {
@@ -205,9 +227,27 @@ impl Told {
     /// In words, how many more routes differ.
     pub(crate) fn others(&self) -> Option<String> {
         (self.more > 0).then(|| {
-            let routes = plural(self.more as u64, "more route", "more routes");
-            format!("and {routes} that fail")
+            let more = self.more as u64;
+            let routes = plural(more, "more route that fails", "more routes that fail");
+            format!("and {routes}")
         })
+    }
+}
+
+/// What is told of the history of one route.
+pub(crate) fn sentences_of_route(history: &History, decided: &Decided, route: &str) -> Told {
+    let version = decided.report.candidate_version.as_str();
+    let mut versions = history.identities.iter();
+    let has_others = versions.any(|one| one.candidate_version != version);
+    let of = Of {
+        route: Some(route),
+        version: has_others.then_some(version),
+    };
+    let onset = history.onset.as_ref();
+    let told = onset.and_then(|onset| onset::sentence(onset, &of, history, &Hour::of(history)));
+    Told {
+        sentences: told.into_iter().map(|told| (told, None)).collect(),
+        more: 0,
     }
 }
 

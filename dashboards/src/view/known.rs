@@ -341,11 +341,14 @@ pub fn known_list(decided: &Decided, register: &[KnownEntry], now: Timestamp) ->
         route: one.route,
         group: one.group,
     });
+    let (entries, not_known): (Vec<_>, Vec<_>) = (entries.collect(), not_known.collect());
     KnownList {
         schema: KNOWN_SCHEMA.to_owned(),
         migration: decided.report.migration.clone(),
-        entries: entries.collect(),
-        not_known: not_known.collect(),
+        total: (entries.len() + not_known.len()) as u64,
+        next: None,
+        entries,
+        not_known,
         excused: decided.report.excused.known,
     }
 }

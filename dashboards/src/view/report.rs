@@ -295,11 +295,7 @@ impl<'a> ReportView<'a> {
     /// Requests without a verdict: first those on which the candidate failed, which count as differing although they have no
     /// group, then the rest. Empty categories are left out.
     pub(crate) fn without_verdict(&self) -> Vec<WithoutVerdict> {
-        [("The candidate failed", true), ("Not compared", false)]
-            .map(|(title, failed)| WithoutVerdict::of(self.report, title, failed))
-            .into_iter()
-            .flatten()
-            .collect()
+        WithoutVerdict::all(&self.report.counts, &self.report.routes)
     }
 
     /// How much was compared: what the gate counts, with the requests on which the candidate failed.
@@ -355,19 +351,31 @@ pub(crate) struct WithoutVerdict {
 }
 
 /// Routes of which some requests were not sent because of what they may do, and whether others were.
-fn not_sent(report: &Report) -> impl Iterator<Item = (&str, bool)> {
+fn not_sent(routes: &[RouteReport]) -> impl Iterator<Item = (&str, bool)> {
     let is_one = |route: &&RouteReport| {
         let count = route.counts.not_compared.get(&Reason::UnsafeMethod);
         count.is_some_and(|count| *count > 0)
     };
-    let routes = report.routes.iter().filter(is_one);
+    let routes = routes.iter().filter(is_one);
     routes.map(|route| (route.route.as_str(), route.counts.compared() > 0))
 }
 
 impl WithoutVerdict {
-    fn of(report: &Report, title: &'static str, failed: bool) -> Option<Self> {
-        let mut reasons: Vec<(Reason, u64)> = report
-            .counts
+    /// Of these counts, which are those of the routes.
+    pub(crate) fn all(counts: &Counts, routes: &[RouteReport]) -> Vec<Self> {
+        [("The candidate failed", true), ("Not compared", false)]
+            .map(|(title, failed)| Self::of((counts, routes), title, failed))
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn of(
+        (counts, routes): (&Counts, &[RouteReport]),
+        title: &'static str,
+        failed: bool,
+    ) -> Option<Self> {
+        let mut reasons: Vec<(Reason, u64)> = counts
             .not_compared
             .iter()
             .map(|(reason, count)| (*reason, *count))
@@ -381,7 +389,7 @@ impl WithoutVerdict {
             not_sent: if failed {
                 Vec::new()
             } else {
-                operations_not_sent(not_sent(report))
+                operations_not_sent(not_sent(routes))
             },
         })
     }

@@ -93,7 +93,16 @@ impl ListAsking {
 
     /// The question to the record of this site, after which entry, and how many.
     pub(in crate::server) fn of(self, site: &Site) -> (Question, After, usize) {
-        let limit = self.limit.unwrap_or(LISTED);
+        self.up_to(LISTED, site)
+    }
+
+    /// The same of what people write by hand: all of it, unless somebody wants less.
+    pub(in crate::server) fn of_written(self, site: &Site) -> (Question, After, usize) {
+        self.up_to(MAX_LISTED, site)
+    }
+
+    fn up_to(self, limit: usize, site: &Site) -> (Question, After, usize) {
+        let limit = self.limit.unwrap_or(limit);
         (self.asking.of(site), self.after, limit)
     }
 }

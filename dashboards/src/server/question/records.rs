@@ -15,13 +15,16 @@ use crate::view::place;
 /// Records on a page by default: a screenful.
 const PER_PAGE: usize = 50;
 
+/// Parameters that mean the same on other screens.
+const SHARED: [&str; 2] = ["candidate_version", "since"];
+
 /// What is asked of a list.
 #[derive(Debug, Default)]
 pub(in crate::server) struct ListQuestion<F> {
     filter: F,
     limit: Option<usize>,
     /// What was asked besides the migration and the place, as it was given: the next page is asked for the same.
-    pub(in crate::server) asked: Vec<(String, String)>,
+    asked: Vec<(String, String)>,
 }
 
 /// What is asked of the list of mismatches.
@@ -137,7 +140,34 @@ impl<F: Filter> Parameters for ListQuestion<F> {
     }
 }
 
+/// A list as a page asks for it: a form sends what is empty, too, and spells out what nobody would see.
+#[derive(Debug, Default)]
+pub(in crate::server) struct OfPage<F>(pub(in crate::server) ListQuestion<F>);
+
+impl<F: Filter> Parameters for OfPage<F> {
+    fn known() -> Vec<String> {
+        ListQuestion::<F>::known()
+    }
+
+    fn read(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            _ if value.is_empty() => Ok(()),
+            // The list itself reads it so.
+            MIGRATION => self.0.read(name, value),
+            _ => self.0.read(name, &meant(value)),
+        }
+    }
+}
+
 impl<F: Filter> ListQuestion<F> {
+    /// What other screens are asked, too, and what only this list is.
+    pub(in crate::server) fn shared(&mut self) -> [Vec<(String, String)>; 2] {
+        let asked = std::mem::take(&mut self.asked);
+        let is_shared = |(name, _): &(String, String)| SHARED.contains(&name.as_str());
+        let (shared, own) = asked.into_iter().partition(is_shared);
+        [shared, own]
+    }
+
     /// Which of the record of this site, and how many.
     pub(in crate::server) fn of(mut self, site: &Site) -> (F, usize) {
         let migration = self.filter.common().migration;

@@ -238,6 +238,11 @@ impl<'a> ChartView<'a> {
         self.history.with_latency
     }
 
+    /// Whether it is of one route alone.
+    pub(crate) fn is_of_route(&self) -> bool {
+        self.history.route.is_some()
+    }
+
     /// The routes, the most differing first.
     pub(crate) fn routes(&self) -> impl Iterator<Item = &'a RouteHistory> {
         self.history.routes.iter()

@@ -18,8 +18,8 @@ const FIRST_MICROS: i64 = 10 * 60 * 1_000_000;
 const MAX_NEWS: usize = 8;
 
 /// Those of a report that may be news, the latest first: a history must be asked for them, by these names.
-pub(super) fn names(decided: &Decided) -> Vec<String> {
-    let found = latest(decided).into_iter();
+pub(super) fn names(decided: &Decided, route: Option<&str>) -> Vec<String> {
+    let found = latest(decided, route).into_iter();
     found.map(|group| group.group.fingerprint.clone()).collect()
 }
 
@@ -44,7 +44,7 @@ pub(super) fn tell(history: &mut History, decided: &Decided) {
         let range = history.window;
         range.is_some_and(|range| range.from <= time && time < range.to)
     };
-    let found = latest(decided).into_iter();
+    let found = latest(decided, history.route.as_deref()).into_iter();
     let found = found.filter(|group| {
         let first = group.group.first_seen;
         first >= begin && is_in_range(first) && is_first(group)
@@ -68,9 +68,11 @@ pub(super) fn tell(history: &mut History, decided: &Decided) {
     history.news = news;
 }
 
-/// The groups that count against the candidate and were first seen last.
-fn latest(decided: &Decided) -> Vec<&Folded> {
-    let mut found: Vec<&Folded> = decided.listing.counting.iter().collect();
+/// The groups that count against the candidate and were first seen last, of one route if it is named.
+fn latest<'a>(decided: &'a Decided, route: Option<&str>) -> Vec<&'a Folded> {
+    let all = decided.listing.counting.iter();
+    let here = all.filter(|one| route.is_none_or(|route| one.group.route == route));
+    let mut found: Vec<&Folded> = here.collect();
     found.sort_by_key(|one| Reverse((one.group.first_seen, one.group.fingerprint.clone())));
     found.truncate(MAX_NEWS);
     found

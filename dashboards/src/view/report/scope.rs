@@ -70,6 +70,17 @@ impl ReportView<'_> {
         moment: impl Fn(Timestamp) -> String,
     ) -> Option<String> {
         let since = self.counted_since(&moment)?;
+        let present = self.report.window?.from;
+        let begun = self.report.counted_window()?.from;
+        // Reports and decisions name the time of the rules in force.
+        let by = if begun < present && self.late() == 0 {
+            format!(
+                ", since {} by the rules in force now; what earlier ones counted holds under these, too.",
+                moment(present)
+            )
+        } else {
+            ", by the rules in force now.".to_owned()
+        };
         let chart = match (history.window, beside(self.report, history)) {
             (None, _) => String::new(),
             (Some(_), None) => format!(" The chart ({span}) is by the same rules."),
@@ -79,9 +90,7 @@ impl ReportView<'_> {
                 why.map_or_else(String::new, |why| format!(": {}", sentence(&why)))
             ),
         };
-        Some(format!(
-            "Counted since {since}, by the rules in force now.{chart}"
-        ))
+        Some(format!("Counted since {since}{by}{chart}"))
     }
 
     /// From when to when is counted.
@@ -91,16 +100,24 @@ impl ReportView<'_> {
         Some(format!("{since} to {}", moment(window.to)))
     }
 
-    /// From when on is counted; of routes whose count began anew with the present rules, that is later.
-    fn counted_since(&self, moment: impl Fn(Timestamp) -> String) -> Option<String> {
-        let present = self.report.window?;
-        let all = self.report.counted_window()?;
+    /// How many routes are counted only since the present rules.
+    fn late(&self) -> u64 {
+        let Some(all) = self.report.counted_window() else {
+            return 0;
+        };
         let routes = self.report.routes.iter();
         let late = routes.filter(|route| {
             let own = self.report.counted_window_of(&route.route);
             own.is_some_and(|own| own.from > all.from)
         });
-        let late = late.count() as u64;
+        late.count() as u64
+    }
+
+    /// From when on is counted; of routes whose count began anew with the present rules, that is later.
+    fn counted_since(&self, moment: impl Fn(Timestamp) -> String) -> Option<String> {
+        let present = self.report.window?;
+        let all = self.report.counted_window()?;
+        let late = self.late();
         Some(if late == 0 {
             moment(all.from)
         } else {
@@ -277,7 +294,8 @@ mod tests {
         assert_eq!(
             told(&alike).as_deref(),
             Some(
-                "Counted since 30, by the rules in force now. The chart (last day) is by the same rules."
+                "Counted since 30, since 45 by the rules in force now; what earlier ones counted holds under these, too. The chart \
+                 (last day) is by the same rules."
             )
         );
         let more = told(&decided(|report| {

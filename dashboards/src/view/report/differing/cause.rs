@@ -100,6 +100,11 @@ impl<'a> Cause<'a> {
         self.members.get(..self.listed).unwrap_or(&self.members)
     }
 
+    /// Its numbers.
+    pub(crate) fn report(&self) -> &'a CauseReport {
+        self.report
+    }
+
     /// How many others it has, in words.
     pub(crate) fn unlisted(&self) -> Option<String> {
         let others = self.members.len().saturating_sub(self.listed) as u64;
@@ -172,6 +177,12 @@ impl<'a> Cause<'a> {
             (1, Some(member)) => shown(&member.group.route),
             (routes, _) => format!("{} routes", grouped(routes)),
         }
+    }
+
+    /// The only route where it is found; `None` if there are several.
+    pub(crate) fn only_route(&self) -> Option<&'a str> {
+        let first = self.members.first()?;
+        (self.report.routes == 1).then_some(first.group.route.as_str())
     }
 
     /// What it covers and what not, in words.
