@@ -10,6 +10,7 @@ mod detail;
 mod draw;
 mod panes;
 mod seen;
+mod served;
 mod spark;
 #[cfg(test)]
 mod tests;

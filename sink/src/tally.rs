@@ -26,8 +26,10 @@ mod recorder;
 mod routes;
 mod runs;
 mod samples;
+mod served;
 mod sets;
 mod sighting;
+mod slots;
 mod stretches;
 mod targets;
 mod terms;
@@ -38,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::id::new_id;
-use parity_schemas::lately::WaitedFor;
+use parity_schemas::lately::{ClientsNow, WaitedFor};
 use parity_schemas::record::Record;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
 use parity_schemas::terms::Terms;
@@ -356,7 +358,11 @@ impl TallyBook {
     pub fn totals(&self) -> Totals {
         let (named, last_comparison, last_failed_client) = self.metrics();
         let state = lock(&self.state);
-        let clients_now = state.lately.told(self.config.started, Timestamp::now());
+        let now = Timestamp::now();
+        let clients_now = ClientsNow {
+            legacy_took: state.served.took(now),
+            ..state.lately.told(self.config.started, now)
+        };
         let candidate = state.seen();
         drop(state);
         let routes: Vec<RouteEvidence> = named

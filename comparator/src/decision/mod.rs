@@ -49,6 +49,7 @@ mod headline;
 mod judged;
 mod known_differences;
 mod latency;
+mod legacy_errors;
 mod not_asked;
 mod not_sent;
 mod operations;
@@ -201,6 +202,15 @@ fn decide_with(
             ),
         },
     };
+    match stored {
+        None => legacy_errors::fill(
+            evidence,
+            (&noise, &known.uses),
+            thresholds,
+            (&mut total, &mut routes),
+        ),
+        Some(stored) => legacy_errors::stored(stored, &mut total, &mut routes),
+    }
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,

@@ -11,6 +11,7 @@ use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
 use super::judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
+use super::legacy_errors;
 use super::not_sent::not_sent;
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents, plural};
@@ -87,7 +88,8 @@ pub(super) fn proven(route: &RouteDecision, counts: &Counts, allowed: f64) -> St
     };
     let (lower, allowed) = percents(route.lower, allowed);
     let Some(what) = counts.lacking(route.differing) else {
-        return format!("{name}: at least {lower} % differ, {allowed} % allowed");
+        let of_legacy = legacy_errors::of_route(route);
+        return format!("{name}: at least {lower} % differ, {allowed} % allowed{of_legacy}");
     };
     let reasons = counts.failures_by_reason().into_iter();
     let why: Vec<String> = reasons

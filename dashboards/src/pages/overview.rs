@@ -92,6 +92,8 @@ struct NowTold {
     /// What the title says of them.
     title: &'static str,
     now: String,
+    /// How long they wait, if that is known.
+    waits: Option<String>,
     /// The time that is shown, in words.
     span: String,
     shown: ClientsView,
@@ -176,6 +178,7 @@ pub(crate) fn overview(
             tone: now.tone(),
             title: now.title(),
             now: now.told(second),
+            waits: now.waits(second),
             span: shell.span(),
             shown: view.clients_of(history),
         },

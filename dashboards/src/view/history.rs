@@ -6,6 +6,7 @@
 mod began;
 mod changed;
 mod chart;
+mod erring;
 mod groups;
 mod hour;
 mod marks;
@@ -13,6 +14,7 @@ mod news;
 mod onset;
 mod outages;
 mod recorded;
+mod serving;
 mod shared;
 mod witnessed;
 

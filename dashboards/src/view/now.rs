@@ -9,6 +9,7 @@
 mod candidate;
 mod clients;
 mod rollout;
+mod served;
 
 use std::time::Duration;
 
@@ -160,6 +161,7 @@ impl Now<'_> {
             ));
         }
         alerts.extend(self.clients(moment));
+        alerts.extend(self.served(moment));
         alerts.extend(self.leaving(moment));
         alerts.extend(self.candidate(moment));
         alerts.extend(self.killed(moment));

@@ -8,16 +8,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use parity_schemas::clients::ClientOutcome;
 use parity_schemas::lately::{CandidateSeen, WaitedFor};
 use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Reason;
 
 use super::attributes::MAX_GROUPS_HELD as MAX_ATTRIBUTED_HELD;
 use super::counters::{
-    CLIENTS, DURATIONS, LEGACY_ANSWERS, MATCHED, OUTCOMES, REASONS, RECEIVED, RECHECKS,
-    RouteCounters, Shard, lock,
+    DURATIONS, LEGACY, MATCHED, OUTCOMES, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
@@ -25,7 +22,9 @@ use super::erring::{Erring, Verdicts};
 use super::interval::{Interval, Room};
 use super::lately::Lately;
 use super::runs::Runs;
+use super::served::Served;
 use super::sets::MAX_SETS_HELD;
+use super::slots::{LEGACY_ERRORS, client, reason};
 use super::stretches::{Look, Stretches};
 use super::terms::OfferedTerms;
 use super::totals::RouteTotals;
@@ -40,9 +39,6 @@ const STORED_KEPT: usize = 2;
 /// Counts that are gathered up to this late after an interval's end still belong to it and do not make it longer. The
 /// book is read several times a second, so this bounds how wrongly a busy machine attributes counts.
 const MAX_GATHER_LAG_MICROS: i64 = 1_000_000;
-
-/// Answers of the legacy that are server errors, in exchanges with a verdict.
-const LEGACY_ERRORS: usize = LEGACY_ANSWERS + ClientOutcome::ServerError.index();
 
 /// The state of the book behind its lock.
 #[derive(Default)]
@@ -72,6 +68,7 @@ pub(super) struct State {
     pub(super) erring: Erring,
     /// What was compared in this look.
     verdicts: Verdicts,
+    pub(super) served: Served,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -160,6 +157,7 @@ impl TallyBook {
             state.stretches.look(looked, version, now, before);
             state.erring.look(&verdicts, version, now);
         }
+        self.look_at_served(&mut state.served, now);
 
         if !over {
             state.open = Some(interval);
@@ -264,6 +262,8 @@ impl State {
         CandidateSeen {
             failures: self.stretches.told(),
             errors: self.erring.told(),
+            client_errors: self.served.errors(),
+            slow: self.served.slow(),
         }
     }
 
@@ -338,6 +338,7 @@ impl Baseline {
                 state.looked.add(reason, new);
             } else if let Some(outcome) = client(slot) {
                 state.lately.add(outcome, new, now);
+                state.served.add(outcome, new, now);
                 if outcome.is_failure() {
                     state.last_failed_client = Some(now);
                 }
@@ -349,6 +350,9 @@ impl Baseline {
         let route = self.counters.route;
         for (place, seen) in self.durations.iter_mut().enumerate() {
             seen.gather(&compared.durations[place], |bucket, new| {
+                if place == LEGACY {
+                    state.served.legacy_took(bucket, new);
+                }
                 interval.change(route).add_durations(place, bucket, new);
             });
         }
@@ -384,16 +388,4 @@ impl Baseline {
         interval.change(route).add_outcome(slot, new);
         new
     }
-}
-
-/// The reason that a slot counts.
-fn reason(slot: usize) -> Option<Reason> {
-    let place = slot.checked_sub(REASONS)?;
-    Reason::ALL.get(place).copied()
-}
-
-/// The outcome of clients that a slot counts.
-fn client(slot: usize) -> Option<ClientOutcome> {
-    let place = slot.checked_sub(CLIENTS)?;
-    ClientOutcome::ALL.get(place).copied()
 }

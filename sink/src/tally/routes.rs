@@ -137,6 +137,13 @@ impl Routes {
         current.map_or("", |current| &current.identity.candidate_version)
     }
 
+    /// The versions of legacy and candidate that the current generation counts for.
+    pub(super) fn versions(&self) -> [&str; 2] {
+        let current = self.generations.last();
+        let legacy = current.map_or("", |current| &current.identity.legacy_version);
+        [legacy, self.candidate_version()]
+    }
+
     /// All generations, oldest first.
     pub(super) fn generations(&self) -> impl Iterator<Item = &TallyGeneration> {
         self.generations.iter()

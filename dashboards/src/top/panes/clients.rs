@@ -37,6 +37,12 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
     } else if let Some(line) = lately(seen) {
         lines.push(line);
     }
+    for one in seen.served() {
+        lines.push(Line::styled(
+            one.words,
+            if one.goes_on { BAD } else { OPEN },
+        ));
+    }
     if let Some(decided) = &seen.decided {
         let view = ReportView::from(&**decided);
         // Clients do not care which candidate was beside them, so they are counted over all versions if that is known.
@@ -107,6 +113,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
             told(0.99)
         )));
     }
+    now.extend(seen.took().map(plain));
     let mut lines = vec![Line::from(now)];
     for one in status.given_up() {
         let told = format!(
