@@ -33,40 +33,36 @@ impl Now<'_> {
         let errors = last_errors(&self.history.client_errors).into_iter();
         let errors = errors.map(|last| {
             let one = last.one;
-            let what = match one.ended {
-                None => "Clients are answered 5xx",
-                Some(_) => "Clients were answered 5xx",
-            };
-            let span = span_told((one.from, one.to, one.ended), moment);
-            let passed = self.passed(one.to, one.ended);
-            let about = format!("{} {span}{passed}{}", errors_told(one), last.before());
-            Alert {
-                tone: self.tone_of(one.to, one.ended),
-                what: what.to_owned(),
-                about,
-            }
+            let words = ["Clients are answered 5xx", "Clients were answered 5xx"];
+            self.stretch(words, (one.from, one.to, one.ended), moment, |when| {
+                format!("{} {when}{}", errors_told(one), last.before())
+            })
         });
         let slow = last_slow(&self.history.slow).map(|last| {
             let one = last.one;
-            let what = match one.ended {
-                None => "The legacy is slow",
-                Some(_) => "The legacy was slow",
-            };
-            let span = span_told((one.from, one.to, one.ended), moment);
-            let passed = self.passed(one.to, one.ended);
-            let about = format!("{span}{passed}: {}{}", slow_told(one), last.before());
-            Alert {
-                tone: self.tone_of(one.to, one.ended),
-                what: what.to_owned(),
-                about,
-            }
+            let words = ["The legacy is slow", "The legacy was slow"];
+            self.stretch(words, (one.from, one.to, one.ended), moment, |when| {
+                format!("{when}: {}{}", slow_told(one), last.before())
+            })
         });
         errors.chain(slow).collect()
     }
 
-    /// How long ago the last of it was, if it is over.
-    fn passed(&self, to: Timestamp, ended: Option<Timestamp>) -> String {
-        ended.map_or_else(String::new, |_| format!(", the last {}", self.ago_of(to)))
+    /// What is told of a stretch of time while it lasts and behind it; `about` is told when it was.
+    fn stretch(
+        &self,
+        [is, was]: [&str; 2],
+        (from, to, ended): (Timestamp, Timestamp, Option<Timestamp>),
+        moment: impl Fn(Timestamp) -> String,
+        about: impl FnOnce(&str) -> String,
+    ) -> Alert {
+        let passed = ended.map(|_| format!(", the last {}", self.ago_of(to)));
+        let span = span_told((from, to, ended), moment);
+        Alert {
+            tone: self.tone_of(to, ended),
+            what: if ended.is_none() { is } else { was }.to_owned(),
+            about: about(&format!("{span}{}", passed.unwrap_or_default())),
+        }
     }
 
     /// What is over for long is not told as what somebody must act on.
