@@ -32,13 +32,17 @@ const COUNTED_WITHIN_MICROS: i64 = INTERVAL_MICROS;
 /// How many of a route, and when the last of them was.
 type Counted = (u64, Timestamp);
 
-/// Writes it into the decision on all together, and on each route.
+/// Writes it into the decision on all together, and on each route; of a `stored` decision what that says of it.
 pub(super) fn fill(
-    evidence: Option<&Evidence>,
+    (evidence, stored): (Option<&Evidence>, Option<&Decision>),
     (noise, known): (&Found<'_>, &[KnownUse]),
     thresholds: &Thresholds,
     (total, routes): (&mut RouteDecision, &mut [Judged<'_>]),
 ) {
+    if let Some(stored) = stored {
+        take_over(stored, total, routes);
+        return;
+    }
     let Some(evidence) = evidence else {
         return;
     };
@@ -59,7 +63,7 @@ pub(super) fn fill(
 }
 
 /// Takes over what a decision says of them.
-pub(super) fn stored(stored: &Decision, total: &mut RouteDecision, routes: &mut [Judged<'_>]) {
+fn take_over(stored: &Decision, total: &mut RouteDecision, routes: &mut [Judged<'_>]) {
     let of_routes: HashMap<&str, Option<LegacyErrors>> = stored
         .routes
         .iter()

@@ -202,15 +202,9 @@ fn decide_with(
             ),
         },
     };
-    match stored {
-        None => legacy_errors::fill(
-            evidence,
-            (&noise, &known.uses),
-            thresholds,
-            (&mut total, &mut routes),
-        ),
-        Some(stored) => legacy_errors::stored(stored, &mut total, &mut routes),
-    }
+    let excused = (&noise, &known.uses[..]);
+    let written = (&mut total, &mut routes[..]);
+    legacy_errors::fill((evidence, stored), excused, thresholds, written);
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,

@@ -146,6 +146,15 @@ impl Runs {
     }
 }
 
+/// Of too many the largest.
+fn most<'a, T: Clone + 'a>(of_it: impl Iterator<Item = &'a T>, size: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut kept = VecDeque::new();
+    for one in of_it {
+        keep(&mut kept, one.clone(), MAX_RECORDED, &size);
+    }
+    kept.into()
+}
+
 /// What was seen of the versions of one run, of too much the largest. The runs of a process that had the same ones, under other rules, have
 /// the same.
 fn of_versions(seen: &CandidateSeen, identity: &Identity) -> CandidateSeen {
@@ -159,16 +168,6 @@ fn of_versions(seen: &CandidateSeen, identity: &Identity) -> CandidateSeen {
     };
     let slow = seen.slow.iter();
     let slow = slow.filter(|one| one.version == identity.legacy_version);
-    fn most<'a, T: Clone + 'a>(
-        of_it: impl Iterator<Item = &'a T>,
-        size: impl Fn(&T) -> u64,
-    ) -> Vec<T> {
-        let mut kept = VecDeque::new();
-        for one in of_it {
-            keep(&mut kept, one.clone(), MAX_RECORDED, &size);
-        }
-        kept.into()
-    }
     let failures = seen.failures.iter();
     let errors = seen.errors.iter();
     CandidateSeen {

@@ -11,7 +11,7 @@ use super::{Counted, Span};
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Answers {
     service: WaitedFor,
-    pub(super) answers: u64,
+    pub(super) whole: u64,
     pub(super) errors: u64,
     pub(super) span: Span,
 }
@@ -36,7 +36,7 @@ impl Answers {
 
     /// Adds answers that ended now.
     pub(in super::super) fn add(&mut self, outcome: ClientOutcome, count: u64, now: Timestamp) {
-        self.answers = self.answers.saturating_add(count);
+        self.whole = self.whole.saturating_add(count);
         if outcome.is_error() {
             self.errors = self.errors.saturating_add(count);
             self.span = super::joined(self.span, Some((now, now)));
@@ -48,7 +48,7 @@ impl Counted for Answers {
     type Told = ClientErrors;
 
     fn all(&self) -> u64 {
-        self.answers
+        self.whole
     }
 
     fn bad(&self) -> u64 {
@@ -56,7 +56,7 @@ impl Counted for Answers {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.answers = self.answers.saturating_add(other.answers);
+        self.whole = self.whole.saturating_add(other.whole);
         self.errors = self.errors.saturating_add(other.errors);
         self.span = super::joined(self.span, other.span);
     }
@@ -69,7 +69,7 @@ impl Counted for Answers {
             from,
             to,
             ended,
-            answers: self.answers,
+            answers: self.whole,
             errors: self.errors,
         }
     }

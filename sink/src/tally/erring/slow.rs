@@ -27,7 +27,7 @@ const SECOND_MICROS: i64 = 1_000_000;
 /// Answers of the legacy between two looks.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Times {
-    times: Histogram,
+    took: Histogram,
     answers: u64,
     slow: u64,
     limit_us: u64,
@@ -47,7 +47,7 @@ impl Counted for Times {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.times.merge(&other.times);
+        self.took.merge(&other.took);
         self.answers = self.answers.saturating_add(other.answers);
         self.slow = self.slow.saturating_add(other.slow);
         self.span = joined(self.span, other.span);
@@ -63,7 +63,7 @@ impl Counted for Times {
             answers: self.answers,
             slow: self.slow,
             limit_us: self.limit_us,
-            p99_us: self.times.quantile(0.99).unwrap_or_default(),
+            p99_us: self.took.quantile(0.99).unwrap_or_default(),
             before_p99_us: self.before_p99_us,
         }
     }
@@ -78,7 +78,7 @@ struct Parts {
     micros: i64,
     /// How many, besides the running one.
     most: i64,
-    parts: VecDeque<(i64, Histogram)>,
+    each: VecDeque<(i64, Histogram)>,
 }
 
 impl Parts {
@@ -86,7 +86,7 @@ impl Parts {
         Self {
             micros,
             most: all / micros,
-            parts: VecDeque::new(),
+            each: VecDeque::new(),
         }
     }
 
@@ -94,11 +94,11 @@ impl Parts {
         let number = now.as_micros().div_euclid(self.micros);
         let first = number - self.most;
         // What is later than now is of a clock that was set back.
-        self.parts
+        self.each
             .retain(|(part, _)| (first..=number).contains(part));
-        match self.parts.back_mut() {
+        match self.each.back_mut() {
             Some((part, sum)) if *part == number => sum.merge(times),
-            _ => self.parts.push_back((number, times.clone())),
+            _ => self.each.push_back((number, times.clone())),
         }
     }
 
@@ -106,7 +106,7 @@ impl Parts {
         let number = now.as_micros().div_euclid(self.micros);
         let wanted = number - self.most..=number;
         let mut sum = Histogram::default();
-        for (_, times) in self.parts.iter().filter(|(part, _)| wanted.contains(part)) {
+        for (_, times) in self.each.iter().filter(|(part, _)| wanted.contains(part)) {
             sum.merge(times);
         }
         sum
@@ -162,7 +162,7 @@ impl Pace {
             // Nobody has said yet how long this one takes.
             version.clone_into(&mut self.version);
             self.erring.end(now);
-            self.usual.parts.clear();
+            self.usual.each.clear();
             self.limit = None;
         }
         let since = self
@@ -170,7 +170,7 @@ impl Pace {
             .map(|since| now.as_micros() - since.as_micros());
         if since.is_some_and(|lasted| !(0..BEFORE_MICROS).contains(&lasted)) {
             self.erring.end(now);
-            self.usual.parts.clear();
+            self.usual.each.clear();
             self.limit = None;
         } else if !self.erring.is_open() {
             self.find_limit(now);
@@ -186,7 +186,7 @@ impl Pace {
                 limit_us,
                 before_p99_us,
                 span: (slow > 0).then_some((now, now)),
-                times: times.clone(),
+                took: times.clone(),
             };
             self.erring.look(&look, version, now);
         }
