@@ -99,7 +99,8 @@ pub(super) fn conclude(
     if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
         reasons.push(sentences::proven(total, counts, allowed));
     }
-    if let Some(left_out) = legacy_errors::left_out(total, routes) {
+    let decisions = routes.iter().map(|route| &route.decision);
+    if let Some(left_out) = legacy_errors::left_out(decisions.chain([total])) {
         // Behind the weightiest, so that it is read wherever only the first ones are.
         reasons.insert(reasons.len().min(1), left_out);
     }

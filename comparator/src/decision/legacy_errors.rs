@@ -149,11 +149,8 @@ pub(super) fn of_all(total: &RouteDecision) -> Option<String> {
 }
 
 /// What a reader of a fail can do if the legacy was ill.
-pub(super) fn left_out(total: &RouteDecision, routes: &[Judged<'_>]) -> Option<String> {
-    let routes = routes.iter().map(|route| &route.decision);
-    let failing = routes
-        .chain([total])
-        .filter(|route| route.outcome == Outcome::Fail);
+pub(super) fn left_out<'a>(routes: impl Iterator<Item = &'a RouteDecision>) -> Option<String> {
+    let failing = routes.filter(|route| route.outcome == Outcome::Fail);
     let all: Vec<LegacyErrors> = failing.filter_map(|route| route.legacy_errors).collect();
     let last = all.iter().map(|errors| errors.last_seen).max()?;
     let since: Option<Vec<Timestamp>> = all.iter().map(|errors| errors.none_since).collect();

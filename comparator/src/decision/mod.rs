@@ -80,7 +80,7 @@ pub use fields::{FieldsWanting, fields_left, fields_wanting};
 pub use judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
 pub use not_asked::{not_asked, paused};
 pub use not_sent::operations_not_sent;
-pub use sentences::{excused as not_counted, never_asked_again};
+pub use sentences::{excused as not_counted, never_asked_again, of_the_legacy};
 use spread::Spread;
 pub use standing::{left_out, only_left_out};
 pub use words::{number, plural};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use parity_schemas::evidence::{EvidenceSummary, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{Decision, EvidenceSummary, Outcome, RouteDecision, Thresholds};
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::spelling;
@@ -97,6 +97,21 @@ pub(super) fn proven(route: &RouteDecision, counts: &Counts, allowed: f64) -> St
         .collect();
     let why = why.join(", ");
     format!("{name}: at least {lower} % got no {what} ({why}), {allowed} % allowed")
+}
+
+/// Of a fail, the reasons that say how much of it is that the legacy alone answered with server errors, and what leaves that out.
+pub fn of_the_legacy(decision: &Decision) -> Vec<String> {
+    let all = decision.routes.iter().chain([&decision.total]);
+    let failing = decision
+        .routes
+        .iter()
+        .filter(|route| route.outcome == Outcome::Fail && route.legacy_errors.is_some());
+    let told = failing.map(|route| {
+        let counts = route.counts.as_ref().map(|own| &own.counts);
+        let allowed = decision.thresholds.max_mismatch_rate;
+        proven(route, counts.unwrap_or(&Counts::default()), allowed)
+    });
+    told.chain(legacy_errors::left_out(all)).collect()
 }
 
 /// What does not count against the candidate, and what would be hidden by that at the most.
