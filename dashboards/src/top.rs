@@ -11,6 +11,7 @@ mod draw;
 mod meter;
 mod panes;
 mod seen;
+mod served;
 mod spark;
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ mod outcome;
 mod thresholds;
 
 use carried::CarriedRules;
-pub use errors::ErrorDecision;
+pub use errors::{ErrorDecision, LegacyErrors};
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
 pub use left_out::{LeftOut, LeftOutSpan, NoLeftOutSpan};
 pub use outcome::Outcome;
@@ -227,6 +227,10 @@ pub struct RouteDecision {
     pub alpha: Option<f64>,
     /// One-sided upper bound; 1 where nothing was compared.
     pub upper: f64,
+    /// What of `differing` is because the legacy alone answered with a server error (5xx), if that is a good part of it. Absent in documents
+    /// of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legacy_errors: Option<LegacyErrors>,
     /// Of this route alone.
     pub outcome: Outcome,
     /// How many more requests, if all match, would make it pass; 0 when it is settled, and when no number of requests would

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clients::Clients;
 use crate::evidence::Window;
-use crate::lately::CandidateErrors;
+use crate::lately::{CandidateErrors, ClientErrors, SlowAnswers};
 use crate::recheck::ClassCounts;
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
@@ -72,6 +72,13 @@ pub struct History {
     /// When clients got no whole answer, in order, as exactly as `outages`.
     #[serde(default)]
     pub client_outages: Vec<ClientOutage>,
+    /// When clients got server errors (5xx) from the service that served them, surely with more than one in twenty of its answers, in
+    /// order, as mirrors have counted it. Older programs do not tell.
+    #[serde(default)]
+    pub client_errors: Vec<ClientErrors>,
+    /// When the legacy was slow, in order, as mirrors have counted it. Older programs do not tell.
+    #[serde(default)]
+    pub slow: Vec<SlowAnswers>,
     /// When no process recorded, in order: the latest. `None` if that is not known.
     #[serde(default)]
     pub unrecorded: Option<Vec<Unrecorded>>,

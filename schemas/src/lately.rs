@@ -34,6 +34,20 @@ pub struct ClientsNow {
     /// Clients that left while they waited for the candidate, which served them in a rollout.
     #[serde(default)]
     pub gave_up_on_candidate: GaveUp,
+    /// How long the legacy took for its whole answers in these seconds; `None` if none was compared in them.
+    #[serde(default)]
+    pub legacy_took: Option<Took>,
+}
+
+/// How long answers took, in microseconds, from sending the request to the last byte: of those that were compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Took {
+    /// How many.
+    pub answers: u64,
+    /// Half of them took no longer.
+    pub p50_us: u64,
+    /// Ninety-nine in a hundred took no longer.
+    pub p99_us: u64,
 }
 
 /// Clients that left before they had their whole answer, when a service had kept them waiting for half a second or more: for its begin, or
@@ -47,9 +61,24 @@ pub struct GaveUp {
 }
 
 /// The service that a client waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum WaitedFor {
     /// The legacy.
+    #[default]
     Legacy,
     /// The candidate, in a rollout.
     Candidate,
@@ -130,7 +159,51 @@ pub struct CandidateErrors {
     pub legacy_errors: u64,
 }
 
-/// What a process has seen of its candidate, as it writes it into its watermark. So whoever reads the record alone knows to the second
+/// A stretch of time in which clients got server errors (5xx) from the service that served them, surely with more than one in twenty of its
+/// answers, as the process that served them counted it. Each of them got a whole answer, so they are none of the failures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientErrors {
+    /// Who answered so: the legacy, or in a rollout the candidate.
+    pub service: WaitedFor,
+    /// Its version; may be empty.
+    pub version: String,
+    /// When the first of these answers ended, to within a quarter of a second.
+    pub from: Timestamp,
+    /// When the last one did.
+    pub to: Timestamp,
+    /// When so many others ended behind it that it is over, or its process ended; `None` while it goes on.
+    pub ended: Option<Timestamp>,
+    /// Whole answers that clients got from the service, up to the last of these.
+    pub answers: u64,
+    /// Those of them that are errors.
+    pub errors: u64,
+}
+
+/// A stretch of time in which the legacy was slow: surely more than one in twenty of its answers took longer than twice the time that
+/// ninety-nine in a hundred took within before, as the process that compared them counted it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowAnswers {
+    /// The version of the legacy; may be empty.
+    pub version: String,
+    /// When the first slow answer was compared, to within a quarter of a second.
+    pub from: Timestamp,
+    /// When the last one was.
+    pub to: Timestamp,
+    /// When it is over, as in [`ClientErrors`]; `None` while it goes on.
+    pub ended: Option<Timestamp>,
+    /// Answers of the legacy that were compared, up to the last of these.
+    pub answers: u64,
+    /// Those of them that took longer than `limit_us`.
+    pub slow: u64,
+    /// From how many microseconds on an answer is slow here.
+    pub limit_us: u64,
+    /// Within so many microseconds ninety-nine in a hundred of `answers` came.
+    pub p99_us: u64,
+    /// The same of those before, of an hour or since the process began.
+    pub before_p99_us: u64,
+}
+
+/// What a process has seen of its candidate and of what its clients got, as it writes it into its watermark. So whoever reads the record alone knows to the second
 /// what the counts of a minute hide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateSeen {
@@ -138,6 +211,13 @@ pub struct CandidateSeen {
     pub failures: Vec<CandidateFailures>,
     /// Those in which it answered with errors, the earliest first: of many those with the most.
     pub errors: Vec<CandidateErrors>,
+    /// Those in which clients got errors from the service that served them, the earliest first: of many those with the most. Older
+    /// programs do not tell.
+    #[serde(default)]
+    pub client_errors: Vec<ClientErrors>,
+    /// Those in which the legacy was slow, in the same way.
+    #[serde(default)]
+    pub slow: Vec<SlowAnswers>,
 }
 
 /// Stretches of each kind that a watermark has: those of a bad night. A watermark is written each second, so it is small.

@@ -27,8 +27,10 @@ mod recorder;
 mod routes;
 mod runs;
 mod samples;
+mod served;
 mod sets;
 mod sighting;
+mod slots;
 mod stretches;
 mod targets;
 mod terms;
@@ -39,7 +41,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::id::new_id;
-use parity_schemas::lately::WaitedFor;
+use parity_schemas::lately::{ClientsNow, WaitedFor};
 use parity_schemas::record::Record;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
 use parity_schemas::terms::Terms;
@@ -357,7 +359,11 @@ impl TallyBook {
     pub fn totals(&self) -> Totals {
         let (named, last_comparison, last_failed_client) = self.metrics();
         let state = lock(&self.state);
-        let clients_now = state.lately.told(self.config.started, Timestamp::now());
+        let now = Timestamp::now();
+        let clients_now = ClientsNow {
+            legacy_took: state.served.took(now),
+            ..state.lately.told(self.config.started, now)
+        };
         let candidate = state.seen();
         drop(state);
         let routes: Vec<RouteEvidence> = named

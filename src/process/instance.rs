@@ -5,6 +5,7 @@
 //! store is tried again. Ending follows the flow of the data: the proxy drains, the pipeline compares and stores what is
 //! left, and the admin port answers probes until then.
 
+mod added;
 mod handle;
 mod reloads;
 
@@ -36,6 +37,7 @@ use crate::process::signals::{Signal, Signals};
 use crate::rerun::Rerunner;
 use crate::rollout::{Controller, Steering};
 
+use self::added::AddedTimes;
 use self::handle::AdminHandle;
 use self::reloads::Reloads;
 
@@ -117,6 +119,7 @@ impl Instance {
         let address = mirror.local_addr();
         let handle = Arc::new(AdminHandle {
             mirror: mirror.handle(),
+            added: AddedTimes::of(mirror.metrics().clone()),
             records: pipeline.writer().handle(),
             recorded: pipeline.recorded(),
             book: pipeline.book(),

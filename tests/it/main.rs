@@ -85,6 +85,7 @@ mod rollouts;
 mod scale;
 mod screens;
 mod secrets;
+mod served;
 mod soak;
 mod store_lost;
 mod stress;

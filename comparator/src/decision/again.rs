@@ -47,6 +47,8 @@ const TAKEN: &[(&str, &str)] = &[
     ("routes[*].most_frequent_share", "the targets"),
     ("latency[*].**", "the times of both services"),
     ("candidate_errors[*].**", "the failures of the candidate"),
+    ("total.legacy_errors.**", "the errors of the legacy"),
+    ("routes[*].legacy_errors.**", "the errors of the legacy"),
     ("evidence.**", "window, instances and watermarks"),
 ];
 

@@ -16,7 +16,7 @@ use super::judged::{Judged, hides_too_much};
 use super::not_asked::not_asked;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
-use super::{errors, fields, known_differences, latency, sentences, standing};
+use super::{errors, fields, known_differences, latency, legacy_errors, sentences, standing};
 
 /// What a decision is based on, besides the bounds.
 pub(super) struct Question<'a> {
@@ -98,6 +98,11 @@ pub(super) fn conclude(
         .collect();
     if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
         reasons.push(sentences::proven(total, counts, allowed));
+    }
+    let decisions = routes.iter().map(|route| &route.decision);
+    if let Some(left_out) = legacy_errors::left_out(decisions.chain([total])) {
+        // Behind the weightiest, so that it is read wherever only the first ones are.
+        reasons.insert(reasons.len().min(1), left_out);
     }
     reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));

@@ -9,6 +9,7 @@ use parity_schemas::known::KnownUse;
 use super::fields::{is_little, is_roughly};
 use super::judged::hides_too_much;
 use super::known_differences;
+use super::legacy_errors;
 use super::sentences::listed;
 use super::words::{hidden, number, percent};
 
@@ -59,6 +60,9 @@ pub(super) fn headline(
         claimed.extend(known_differences::but(total, known));
     }
     let mut parts = vec![claimed];
+    if outcome == Outcome::Fail {
+        parts.extend(legacy_errors::of_all(total));
+    }
     let of = |wanted: fn(&RouteDecision) -> bool| {
         routes
             .iter()

@@ -370,6 +370,8 @@ fn judge(
         lower: bounds::lower(bound, certain, alpha),
         alpha: Some(alpha),
         upper: bounds::upper(bound, seen, wrong(thresholds)),
+        // Known where the groups are, see `legacy_errors`.
+        legacy_errors: None,
         outcome,
         needed,
         counts: None,

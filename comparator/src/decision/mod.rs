@@ -49,6 +49,7 @@ mod headline;
 mod judged;
 mod known_differences;
 mod latency;
+mod legacy_errors;
 mod not_asked;
 mod not_sent;
 mod operations;
@@ -81,7 +82,7 @@ pub use judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shado
 pub use not_asked::{not_asked, paused};
 pub use not_sent::operations_not_sent;
 pub use route::of_route;
-pub use sentences::{excused as not_counted, never_asked_again};
+pub use sentences::{excused as not_counted, never_asked_again, of_the_legacy};
 use spread::Spread;
 pub use standing::{left_out, only_left_out};
 pub use words::{number, plural};
@@ -203,6 +204,9 @@ fn decide_with(
             ),
         },
     };
+    let excused = (&noise, &known.uses[..]);
+    let written = (&mut total, &mut routes[..]);
+    legacy_errors::fill((evidence, stored), excused, thresholds, written);
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use parity_schemas::evidence::{EvidenceSummary, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{Decision, EvidenceSummary, Outcome, RouteDecision, Thresholds};
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::spelling;
@@ -11,6 +11,7 @@ use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
 use super::judged::{HiddenSettledBy, hidden_settled_by, hides_too_much, never_shadowed};
+use super::legacy_errors;
 use super::not_sent::not_sent;
 use super::shares::wrong;
 use super::words::{TOTAL, hidden, number, percent, percents, plural};
@@ -87,7 +88,8 @@ pub(super) fn proven(route: &RouteDecision, counts: &Counts, allowed: f64) -> St
     };
     let (lower, allowed) = percents(route.lower, allowed);
     let Some(what) = counts.lacking(route.differing) else {
-        return format!("{name}: at least {lower} % differ, {allowed} % allowed");
+        let of_legacy = legacy_errors::of_route(route);
+        return format!("{name}: at least {lower} % differ, {allowed} % allowed{of_legacy}");
     };
     let reasons = counts.failures_by_reason().into_iter();
     let why: Vec<String> = reasons
@@ -95,6 +97,21 @@ pub(super) fn proven(route: &RouteDecision, counts: &Counts, allowed: f64) -> St
         .collect();
     let why = why.join(", ");
     format!("{name}: at least {lower} % got no {what} ({why}), {allowed} % allowed")
+}
+
+/// Of a fail, the reasons that say how much of it is that the legacy alone answered with server errors, and what leaves that out.
+pub fn of_the_legacy(decision: &Decision) -> Vec<String> {
+    let all = decision.routes.iter().chain([&decision.total]);
+    let failing = decision
+        .routes
+        .iter()
+        .filter(|route| route.outcome == Outcome::Fail && route.legacy_errors.is_some());
+    let told = failing.map(|route| {
+        let counts = route.counts.as_ref().map(|own| &own.counts);
+        let allowed = decision.thresholds.max_mismatch_rate;
+        proven(route, counts.unwrap_or(&Counts::default()), allowed)
+    });
+    told.chain(legacy_errors::left_out(all)).collect()
 }
 
 /// What does not count against the candidate, and what would be hidden by that at the most.

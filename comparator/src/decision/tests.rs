@@ -15,6 +15,7 @@ mod caps;
 mod errors;
 mod fields;
 mod latency;
+mod legacy_errors;
 mod noise;
 mod route;
 mod scope;

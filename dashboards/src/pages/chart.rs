@@ -91,6 +91,8 @@ pub(super) struct Line<'a> {
     /// How many were received in an earlier step than that in which they were compared, at the least.
     pub(super) earlier: u64,
     pub(super) is_high: bool,
+    /// Whole answers that clients got which are server errors: they are no failures.
+    pub(super) errors: u64,
     pub(super) legacy: String,
     pub(super) candidate: String,
 }
@@ -185,10 +187,17 @@ impl<'a> Chart<'a> {
             of: bar.of(),
             earlier: bar.bucket.compared.saturating_sub(bar.bucket.received),
             is_high: bar.is_high,
+            errors: errors(bar.bucket),
             legacy: super::latency(&bar.bucket.legacy_head_us),
             candidate: super::latency(&bar.bucket.candidate_head_us),
         })
     }
+}
+
+fn errors(bucket: &HistoryBucket) -> u64 {
+    let errors = bucket.clients.iter();
+    let errors = errors.filter(|(outcome, _)| outcome.is_error());
+    errors.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
 }
 
 /// How large a drawing is.

@@ -118,6 +118,8 @@ struct NowTold {
     /// Of which time `now` is.
     label: String,
     now: String,
+    /// How long they wait, if that is known.
+    waits: Option<String>,
     /// The time that is shown, in words.
     span: String,
     shown: ClientsView,
@@ -204,6 +206,7 @@ pub(crate) fn overview(
             title: now.title(),
             label: now.label(second),
             now: now.told(second),
+            waits: now.waits(second),
             span: shell.span(),
             shown: view.clients_of(history),
         },

@@ -167,6 +167,8 @@ impl Seen {
         if failed > 0.0 {
             alarms.push(format!("CLIENTS FAIL: {}", percent(failed)));
         }
+        let served = self.served().into_iter().filter(|one| one.goes_on);
+        alarms.extend(served.map(|one| one.alarm.to_owned()));
         for one in status.map(Status::given_up).unwrap_or_default() {
             alarms.push(format!("CLIENTS LEAVE the {}", one.service));
         }

@@ -233,6 +233,7 @@ mod tests {
             lower: 0.0,
             alpha: None,
             upper: 1.0,
+            legacy_errors: None,
             outcome: Outcome::Undecided,
             needed: 0,
             counts: None,

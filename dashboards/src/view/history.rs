@@ -6,6 +6,7 @@
 mod began;
 mod changed;
 mod chart;
+mod erring;
 mod excused;
 mod groups;
 mod hour;
@@ -16,6 +17,7 @@ mod onset;
 mod outages;
 mod recorded;
 mod replaced;
+mod serving;
 mod shared;
 mod witnessed;
 

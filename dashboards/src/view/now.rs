@@ -10,6 +10,7 @@ mod candidate;
 mod clients;
 mod killed;
 mod rollout;
+mod served;
 
 use std::time::Duration;
 
@@ -170,6 +171,7 @@ impl Now<'_> {
             ));
         }
         alerts.extend(self.clients(moment));
+        alerts.extend(self.served(moment));
         alerts.extend(self.leaving(moment));
         alerts.extend(self.candidate(moment));
         alerts.extend(killed(self.watermarks, moment));

@@ -8,7 +8,7 @@ mod scope;
 use std::cmp::Reverse;
 
 use parity_comparator::decision::{
-    fields_left, left_out, never_asked_again, not_asked, not_counted, only_left_out,
+    fields_left, left_out, never_asked_again, not_asked, not_counted, of_the_legacy, only_left_out,
     operations_not_sent, paused,
 };
 use parity_schemas::clients::Clients;
@@ -135,7 +135,11 @@ impl<'a> ReportView<'a> {
     /// What was left out, and which mismatches do not count or cannot be told from noise, one sentence for each reason, without those that were `told`
     /// already.
     pub(crate) fn not_counted(&self, told: &[String]) -> Vec<String> {
-        let mut sentences = not_counted(&self.decision.total);
+        let mut sentences = Vec::new();
+        if self.decision.outcome == Outcome::Fail {
+            sentences.extend(of_the_legacy(self.decision));
+        }
+        sentences.extend(not_counted(&self.decision.total));
         if self.decision.outcome == Outcome::Fail {
             sentences.extend(never_asked_again(self.decision.routes.iter()));
         }

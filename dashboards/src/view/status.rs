@@ -2,14 +2,15 @@
 
 use parity_schemas::clients::Clients;
 use parity_schemas::lately::{
-    CandidateErrors, CandidateFailures, ClientFailures, ClientsNow, WaitedFor,
+    CandidateErrors, CandidateFailures, ClientErrors, ClientFailures, ClientsNow, SlowAnswers,
+    WaitedFor,
 };
 use parity_schemas::rollout::RolloutDocument;
 use parity_schemas::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::{grouped, plural};
+use super::words::{elapsed, grouped, plural};
 
 /// The status of a mirror.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +40,9 @@ pub struct Status {
     /// What clients of this process got in the last seconds; `None` of a mirror of an earlier program.
     #[serde(default)]
     pub clients_now: Option<ClientsNow>,
+    /// What the mirror itself added to requests lately; `None` if none came, and of a mirror of an earlier program.
+    #[serde(default)]
+    pub added: Option<Added>,
     /// Requests are accepted; `false` while draining.
     pub ready: bool,
     /// Whether requests are shadowed.
@@ -69,6 +73,12 @@ pub struct Status {
     /// The latest in which it answered with server errors (5xx) where the legacy did not; as `candidate_failures`.
     #[serde(default)]
     pub candidate_errors: Vec<CandidateErrors>,
+    /// The latest in which clients got server errors (5xx) from the service that served them; as `candidate_failures`.
+    #[serde(default)]
+    pub client_errors: Vec<ClientErrors>,
+    /// The latest in which the legacy was slow; as `candidate_failures`.
+    #[serde(default)]
+    pub slow: Vec<SlowAnswers>,
     /// Shadow requests under way.
     pub shadows_in_flight: usize,
     /// Bytes held by shadows and queued exchanges.
@@ -214,6 +224,63 @@ impl Leaving {
             plural(self.ended, "request", "requests"),
             self.service,
             since.unwrap_or_default()
+        )
+    }
+}
+
+/// The time that a mirror added to requests, from their parsed head until they were on a connection to the legacy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// Since when: about a minute ago, or since the process began if nobody has asked lately.
+    pub since: Timestamp,
+    /// To how many requests.
+    pub requests: u64,
+    /// To half of them at most so many microseconds; `None` if it is beyond all bounds that are counted.
+    pub p50_us: Option<u64>,
+    /// To ninety-nine in a hundred, in the same way.
+    pub p99_us: Option<u64>,
+}
+
+impl Added {
+    /// Of how many requests were within each bound and none before, the last of which is none; `None` without any.
+    pub fn of(since: Timestamp, counted: &[(u64, u64)]) -> Option<Self> {
+        let requests = counted
+            .iter()
+            .fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+        let bound = |share: f64| {
+            let wanted = (requests as f64 * share).ceil() as u64;
+            let mut within = 0_u64;
+            let mut bounds = counted.iter();
+            let found = bounds.find(|(_, count)| {
+                within = within.saturating_add(*count);
+                within >= wanted
+            });
+            found
+                .map(|(bound, _)| *bound)
+                .filter(|bound| *bound != u64::MAX)
+        };
+        (requests > 0).then(|| Self {
+            since,
+            requests,
+            p50_us: bound(0.5),
+            p99_us: bound(0.99),
+        })
+    }
+
+    /// In words; `moment` writes a time.
+    pub(crate) fn told(&self, moment: impl Fn(Timestamp) -> String) -> String {
+        let told = |bound: Option<u64>| {
+            bound.map_or_else(
+                || "over the last bound".to_owned(),
+                |micros| format!("≤ {}", elapsed(micros)),
+            )
+        };
+        format!(
+            "the mirror added p50 {}, p99 {} to {} since {}",
+            told(self.p50_us),
+            told(self.p99_us),
+            plural(self.requests, "request", "requests"),
+            moment(self.since)
         )
     }
 }

@@ -107,6 +107,19 @@ impl Metrics {
         registry.register_collector(Box::new(self.clone()));
     }
 
+    /// How many requests were within each upper bound and none before, in microseconds, of what the mirror added to them before they were
+    /// on a connection to the legacy; `u64::MAX` is beyond all bounds.
+    pub fn overhead(&self) -> Vec<(u64, u64)> {
+        let all = self.clients.iter().map(|worker| &worker.overhead);
+        let counts = sum(&OVERHEAD_BOUNDS, all).buckets.into_iter();
+        let counts = counts.map(|(_, count)| count);
+        OVERHEAD_BOUNDS
+            .into_iter()
+            .chain([u64::MAX])
+            .zip(counts)
+            .collect()
+    }
+
     fn total(&self, of: impl Fn(&ClientMeters) -> u64) -> u64 {
         self.clients.iter().map(of).sum()
     }

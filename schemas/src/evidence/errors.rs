@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::time::Timestamp;
 
 /// What is proven of the candidate's failures, for one route or for all requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,4 +27,16 @@ pub struct ErrorDecision {
     pub outcome: Outcome,
     /// How many more requests, if the candidate fails at none, would make it pass; 0 if it is settled, or if no number would.
     pub needed: u64,
+}
+
+/// What differs because the legacy answered with a server error (5xx) and the candidate did not. It counts against the candidate like
+/// anything else; whoever reads a fail must know it all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LegacyErrors {
+    /// So many of the requests that differ.
+    pub differing: u64,
+    /// When the last of them was received.
+    pub last_seen: Timestamp,
+    /// What was received since then has none of them any more; `None` while nothing was counted behind them.
+    pub none_since: Option<Timestamp>,
 }

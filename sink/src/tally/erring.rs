@@ -1,8 +1,9 @@
-//! When the candidate answered with server errors where the legacy did not, to the second.
+//! When a part of what was counted was bad, surely more than one in twenty, to the second: what the candidate alone answered with server
+//! errors ([`alone`]), what clients got of them ([`served`]), and answers of the legacy that took too long ([`slow`]).
 //!
-//! An answer with a status of 5xx is an answer, so it is no outage of the candidate, and a mismatch like any other. But it is what
-//! somebody on call asks for first. As in `stretches` beside this, what was counted since the last look is looked at, and no request
-//! pays for it.
+//! An answer with a status of 5xx is an answer, so it is no outage of the candidate, and a mismatch like any other; and a client who
+//! gets one of the legacy has a whole answer. But it is what somebody on call asks for first. As in `stretches` beside this, what was
+//! counted since the last look is looked at, and no request pays for it.
 //!
 //! A candidate that fails on one request in a hundred has differences, and no stretch, however long it is looked at: chance puts three of
 //! its errors together many times an hour. So a stretch is surely one in twenty or more. Errors may become one where they began to be so
@@ -14,17 +15,24 @@
 //! errors at a share `p` below `k/n` with a probability of at most `exp(-n·KL(k/n‖p))`, where `KL(q‖p) = q·ln(q/p) + (1-q)·ln((1-q)/(1-p))`;
 //! for `p` above `k/n` the same holds for `k` or fewer.
 
+mod alone;
+mod served;
+mod slow;
+
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-use parity_schemas::lately::{CandidateErrors, MAX_STRETCHES};
+use parity_schemas::lately::MAX_STRETCHES;
 use parity_schemas::time::Timestamp;
 
-use super::sighting::Sighting;
+pub(super) use self::alone::{ErrorsAlone, Verdicts};
+pub(super) use self::served::Answers;
+pub(super) use self::slow::Pace;
 use super::stretches::keep;
 
 /// Errors of a stretch: fewer may be those of one bad client.
 const LEAST: u64 = 5;
-/// One in so many compared requests.
+/// One in so many counted requests.
 const ONE_IN: u64 = 20;
 const SHARE: f64 = 1.0 / ONE_IN as f64;
 /// How unlikely chance must be, as `-ln` of its bound: 3.4 in ten million, of which five errors of five at one in twenty are just less
@@ -46,115 +54,55 @@ fn evidence(requests: u64, errors: u64, share: f64) -> f64 {
     part(errors, requests * share) + part(requests - errors, requests * (1.0 - share))
 }
 
-/// Mismatches in which one service alone answered with a server error.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ErrorsAlone {
-    candidate: u64,
-    legacy: u64,
-    /// When the first and the last request was received that the candidate alone answered so.
-    span: Option<(Timestamp, Timestamp)>,
-}
+/// What was counted between two looks, of which a part is bad.
+pub(super) trait Counted: Clone + Default {
+    /// A stretch, as it is told.
+    type Told: Clone;
 
-const fn is_error(status: u16) -> bool {
-    matches!(status, 500..=599)
-}
+    /// What was counted.
+    fn all(&self) -> u64;
 
-impl ErrorsAlone {
-    /// Adds a mismatch. Each of its groups has the statuses of both answers.
-    pub(super) fn add(&mut self, seen: &Sighting<'_>) {
-        let Some(group) = seen.groups.first() else {
-            return;
-        };
-        match (
-            is_error(group.legacy_status),
-            is_error(group.candidate_status),
-        ) {
-            (false, true) => {
-                self.candidate += 1;
-                let (from, to) = self.span.unwrap_or((seen.time, seen.time));
-                self.span = Some((from.min(seen.time), to.max(seen.time)));
-            }
-            (true, false) => self.legacy += 1,
-            _ => {}
-        }
-    }
+    /// What of it is bad.
+    fn bad(&self) -> u64;
 
-    fn merge(&mut self, other: &Self) {
-        self.candidate = self.candidate.saturating_add(other.candidate);
-        self.legacy = self.legacy.saturating_add(other.legacy);
-        self.span = match (self.span, other.span) {
-            (Some((from, to)), Some((begun, last))) => Some((from.min(begun), to.max(last))),
-            (span, other) => span.or(other),
-        };
+    /// Adds what was counted behind it.
+    fn merge(&mut self, other: &Self);
+
+    /// The stretch that this is, of a service of this version; `ended` while it goes on is `None`.
+    fn told(&self, version: &str, ended: Option<Timestamp>) -> Self::Told;
+
+    /// What of a stretch is bad: of too many the smallest are left out.
+    fn size(told: &Self::Told) -> u64;
+
+    /// Whether more than one in twenty is bad, in twentieths.
+    fn excess(&self) -> Ordering {
+        self.bad().saturating_mul(ONE_IN).cmp(&self.all())
     }
 }
 
-/// What was compared between two looks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Verdicts {
-    compared: u64,
-    /// Answers of the legacy that are errors.
-    legacy_errors: u64,
-    alone: ErrorsAlone,
-}
+/// From the first to the last of some times.
+type Span = Option<(Timestamp, Timestamp)>;
 
-impl Verdicts {
-    pub(super) fn add_matches(&mut self, count: u64) {
-        self.compared = self.compared.saturating_add(count);
-    }
-
-    pub(super) fn add_mismatches(&mut self, count: u64, alone: &ErrorsAlone) {
-        self.compared = self.compared.saturating_add(count);
-        self.alone.merge(alone);
-    }
-
-    pub(super) fn add_legacy_errors(&mut self, count: u64) {
-        self.legacy_errors = self.legacy_errors.saturating_add(count);
-    }
-
-    /// Whether the candidate alone answered more than one in twenty with an error, in twentieths.
-    fn excess(&self) -> std::cmp::Ordering {
-        let errors = self.alone.candidate.saturating_mul(ONE_IN);
-        errors.cmp(&self.compared)
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.add_mismatches(other.compared, &other.alone);
-        self.add_legacy_errors(other.legacy_errors);
+/// Together with another one.
+fn joined(one: Span, other: Span) -> Span {
+    match (one, other) {
+        (Some((from, to)), Some((begun, last))) => Some((from.min(begun), to.max(last))),
+        (span, other) => span.or(other),
     }
 }
 
-/// Errors that may become a stretch, or are one.
-struct Run {
+/// What is bad and may become a stretch, or is one.
+struct Run<C> {
     version: String,
-    /// Up to the last look at which one in twenty or more were errors.
-    counted: Verdicts,
+    /// Up to the last look at which one in twenty or more were bad.
+    counted: C,
     /// Behind it: fewer are.
-    calm: Verdicts,
+    calm: C,
     is_stretch: bool,
 }
 
-impl Run {
-    fn told(&self, ended: Option<Timestamp>) -> CandidateErrors {
-        let Verdicts {
-            compared,
-            legacy_errors,
-            alone,
-        } = self.counted;
-        let both = legacy_errors.saturating_sub(alone.legacy);
-        let (from, to) = alone.span.unwrap_or_default();
-        CandidateErrors {
-            candidate_version: self.version.clone(),
-            from,
-            to,
-            ended,
-            compared,
-            errors: alone.candidate.saturating_add(both).min(compared),
-            legacy_errors,
-        }
-    }
-
-    fn add(&mut self, look: &Verdicts) {
+impl<C: Counted> Run<C> {
+    fn add(&mut self, look: &C) {
         self.calm.merge(look);
         if self.calm.excess().is_ge() {
             let calm = std::mem::take(&mut self.calm);
@@ -164,41 +112,47 @@ impl Run {
 
     /// Whether these are surely no errors of one in twenty or less.
     fn is_sure(&self) -> bool {
-        let Verdicts {
-            compared, alone, ..
-        } = self.counted;
-        alone.candidate >= LEAST
-            && self.counted.excess().is_gt()
-            && evidence(compared, alone.candidate, SHARE) >= SURE
+        let (all, bad) = (self.counted.all(), self.counted.bad());
+        bad >= LEAST && self.counted.excess().is_gt() && evidence(all, bad, SHARE) >= SURE
     }
 
     /// Whether what is not yet one may be forgotten.
     fn is_spent(&self) -> bool {
-        let mut all = self.counted;
+        let mut all = self.counted.clone();
         all.merge(&self.calm);
         all.excess().is_le()
     }
 
     /// Whether what followed shows that it is over.
     fn is_over(&self) -> bool {
-        let rate = self.counted.alone.candidate as f64 / self.counted.compared.max(1) as f64;
-        let calm = &self.calm;
-        evidence(calm.compared, calm.alone.candidate, SHARE.max(rate / 2.0)) >= SURE
+        let rate = self.counted.bad() as f64 / self.counted.all().max(1) as f64;
+        evidence(self.calm.all(), self.calm.bad(), SHARE.max(rate / 2.0)) >= SURE
     }
 }
 
-/// The latest stretches, and of many those with the most errors.
-#[derive(Default)]
-pub(super) struct Erring {
-    ended: VecDeque<CandidateErrors>,
-    run: Option<Run>,
+/// The latest stretches, and of many those with the most that is bad.
+pub(super) struct Surely<C: Counted> {
+    ended: VecDeque<C::Told>,
+    run: Option<Run<C>>,
 }
 
-impl Erring {
-    /// Adds what was compared of this version since the last look.
-    pub(super) fn look(&mut self, look: &Verdicts, version: &str, now: Timestamp) {
+/// Those of the candidate.
+pub(super) type Erring = Surely<Verdicts>;
+
+impl<C: Counted> Default for Surely<C> {
+    fn default() -> Self {
+        Self {
+            ended: VecDeque::new(),
+            run: None,
+        }
+    }
+}
+
+impl<C: Counted> Surely<C> {
+    /// Adds what was counted of a service of this version since the last look.
+    pub(super) fn look(&mut self, look: &C, version: &str, now: Timestamp) {
         if self.run.as_ref().is_some_and(|run| run.version != version) {
-            // It is another candidate: of the one before nothing more will be known.
+            // It is another service: of the one before nothing more will be known.
             self.end(now);
         }
         match &mut self.run {
@@ -206,8 +160,8 @@ impl Erring {
             None if look.excess().is_gt() => {
                 self.run = Some(Run {
                     version: version.to_owned(),
-                    counted: *look,
-                    calm: Verdicts::default(),
+                    counted: look.clone(),
+                    calm: C::default(),
                     is_stretch: false,
                 });
             }
@@ -224,17 +178,23 @@ impl Erring {
         }
     }
 
+    /// Ends what goes on.
     fn end(&mut self, ended: Timestamp) {
         if let Some(run) = self.run.take().filter(|run| run.is_stretch) {
-            let one = run.told(Some(ended));
-            keep(&mut self.ended, one, MAX_STRETCHES, |one| one.errors);
+            let one = run.counted.told(&run.version, Some(ended));
+            keep(&mut self.ended, one, MAX_STRETCHES, C::size);
         }
     }
 
+    /// Whether something goes on, or may.
+    fn is_open(&self) -> bool {
+        self.run.is_some()
+    }
+
     /// The stretches, the earliest first, with the one that goes on.
-    pub(super) fn told(&self) -> Vec<CandidateErrors> {
+    pub(super) fn told(&self) -> Vec<C::Told> {
         let open = self.run.iter().filter(|run| run.is_stretch);
-        let open = open.map(|run| run.told(None));
+        let open = open.map(|run| run.counted.told(&run.version, None));
         self.ended.iter().cloned().chain(open).collect()
     }
 }

@@ -8,16 +8,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use parity_schemas::clients::ClientOutcome;
 use parity_schemas::lately::{CandidateSeen, WaitedFor};
 use parity_schemas::tally::minute;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Reason;
 
 use super::attributes::MAX_GROUPS_HELD as MAX_ATTRIBUTED_HELD;
 use super::counters::{
-    CLIENTS, DURATIONS, LEGACY_ANSWERS, MATCHED, OUTCOMES, REASONS, RECEIVED, RECHECKS,
-    RouteCounters, Shard, lock,
+    DURATIONS, LEGACY, MATCHED, OUTCOMES, RECEIVED, RECHECKS, RouteCounters, Shard, lock,
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
@@ -25,7 +22,9 @@ use super::interval::{Interval, Room};
 use super::lately::Lately;
 use super::looked::{Looked, OfCandidate};
 use super::runs::Runs;
+use super::served::Served;
 use super::sets::MAX_SETS_HELD;
+use super::slots::{LEGACY_ERRORS, client, reason};
 use super::terms::OfferedTerms;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
@@ -39,9 +38,6 @@ const STORED_KEPT: usize = 2;
 /// Counts that are gathered up to this late after an interval's end still belong to it and do not make it longer. The
 /// book is read several times a second, so this bounds how wrongly a busy machine attributes counts.
 const MAX_GATHER_LAG_MICROS: i64 = 1_000_000;
-
-/// Answers of the legacy that are server errors, in exchanges with a verdict.
-const LEGACY_ERRORS: usize = LEGACY_ANSWERS + ClientOutcome::ServerError.index();
 
 /// The state of the book behind its lock.
 #[derive(Default)]
@@ -66,6 +62,7 @@ pub(super) struct State {
     /// So long before it timed out a request was sent to the candidate; nothing until it is set.
     pub(super) candidate_deadline: Duration,
     pub(super) candidate: OfCandidate,
+    pub(super) served: Served,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
     pub(super) terms: OfferedTerms,
@@ -150,6 +147,7 @@ impl TallyBook {
         let before = state.candidate_deadline;
         state.candidate.look(version_of, now, before);
         drop(routes);
+        self.look_at_served(&mut state.served, now);
 
         if !over {
             state.open = Some(interval);
@@ -258,7 +256,11 @@ impl State {
 
     /// What was seen of the candidate.
     pub(super) fn seen(&self) -> CandidateSeen {
-        self.candidate.seen()
+        CandidateSeen {
+            client_errors: self.served.errors(),
+            slow: self.served.slow(),
+            ..self.candidate.seen()
+        }
     }
 
     /// Sets aside the closed intervals that the store has.
@@ -337,6 +339,7 @@ impl Baseline {
                 looked.look.add(reason, new);
             } else if let Some(outcome) = client(slot) {
                 state.lately.add(outcome, new, now);
+                state.served.add(outcome, new, now);
                 if outcome.is_failure() {
                     state.last_failed_client = Some(now);
                 }
@@ -348,6 +351,9 @@ impl Baseline {
         let route = self.counters.route;
         for (place, seen) in self.durations.iter_mut().enumerate() {
             seen.gather(&compared.durations[place], |bucket, new| {
+                if place == LEGACY {
+                    state.served.legacy_took(bucket, new);
+                }
                 interval.change(route).add_durations(place, bucket, new);
             });
         }
@@ -383,16 +389,4 @@ impl Baseline {
         interval.change(route).add_outcome(slot, new);
         new
     }
-}
-
-/// The reason that a slot counts.
-fn reason(slot: usize) -> Option<Reason> {
-    let place = slot.checked_sub(REASONS)?;
-    Reason::ALL.get(place).copied()
-}
-
-/// The outcome of clients that a slot counts.
-fn client(slot: usize) -> Option<ClientOutcome> {
-    let place = slot.checked_sub(CLIENTS)?;
-    ClientOutcome::ALL.get(place).copied()
 }

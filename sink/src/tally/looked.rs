@@ -9,7 +9,7 @@ use std::time::Duration;
 use parity_schemas::lately::CandidateSeen;
 use parity_schemas::time::Timestamp;
 
-use super::erring::{Erring, Verdicts};
+use super::erring::{Counted as _, Erring, Verdicts};
 use super::stretches::{Look, Stretches};
 
 /// What one configuration counted.
@@ -66,6 +66,7 @@ impl OfCandidate {
         CandidateSeen {
             failures: self.stretches.told(),
             errors: self.erring.told(),
+            ..CandidateSeen::default()
         }
     }
 }

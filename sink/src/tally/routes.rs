@@ -137,6 +137,14 @@ impl Routes {
         of.map_or("", |of| &of.identity.candidate_version)
     }
 
+    /// The versions of legacy and candidate that the current generation counts for.
+    pub(super) fn versions(&self) -> [&str; 2] {
+        let current = self.generations.last();
+        let legacy = current.map_or("", |current| &current.identity.legacy_version);
+        let last = self.generations.len().saturating_sub(1);
+        [legacy, self.candidate_version(last)]
+    }
+
     /// All generations, oldest first.
     pub(super) fn generations(&self) -> impl Iterator<Item = &TallyGeneration> {
         self.generations.iter()

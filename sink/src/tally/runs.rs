@@ -7,7 +7,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use parity_schemas::lately::{CandidateSeen, MAX_RECORDED};
+use parity_schemas::lately::{CandidateSeen, ClientErrors, MAX_RECORDED, WaitedFor};
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{OpenTally, Watermark};
 
@@ -145,18 +146,28 @@ impl Runs {
     }
 }
 
-/// What was seen of one version, of too much the largest. The runs of a process that had the same one, under other rules, have the same.
-fn of_version(seen: &CandidateSeen, version: &str) -> CandidateSeen {
-    fn most<'a, T: Clone + 'a>(
-        of_it: impl Iterator<Item = &'a T>,
-        size: impl Fn(&T) -> u64,
-    ) -> Vec<T> {
-        let mut kept = VecDeque::new();
-        for one in of_it {
-            keep(&mut kept, one.clone(), MAX_RECORDED, &size);
-        }
-        kept.into()
+/// Of too many the largest.
+fn most<'a, T: Clone + 'a>(of_it: impl Iterator<Item = &'a T>, size: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut kept = VecDeque::new();
+    for one in of_it {
+        keep(&mut kept, one.clone(), MAX_RECORDED, &size);
     }
+    kept.into()
+}
+
+/// What was seen of the versions of one run, of too much the largest. The runs of a process that had the same ones, under other rules, have
+/// the same.
+fn of_versions(seen: &CandidateSeen, identity: &Identity) -> CandidateSeen {
+    let version = identity.candidate_version.as_str();
+    let of_served = |one: &&ClientErrors| {
+        one.version
+            == match one.service {
+                WaitedFor::Legacy => identity.legacy_version.as_str(),
+                WaitedFor::Candidate => version,
+            }
+    };
+    let slow = seen.slow.iter();
+    let slow = slow.filter(|one| one.version == identity.legacy_version);
     let failures = seen.failures.iter();
     let errors = seen.errors.iter();
     CandidateSeen {
@@ -168,6 +179,10 @@ fn of_version(seen: &CandidateSeen, version: &str) -> CandidateSeen {
             errors.filter(|one| one.candidate_version == version),
             |one| one.errors,
         ),
+        client_errors: most(seen.client_errors.iter().filter(of_served), |one| {
+            one.errors
+        }),
+        slow: most(slow, |one| one.slow),
     }
 }
 
@@ -222,10 +237,7 @@ impl Sums {
             open,
             terms: generation.terms.0,
             terms_since: generation.terms.1,
-            candidate: Some(of_version(
-                &moment.seen,
-                &generation.identity.candidate_version,
-            )),
+            candidate: Some(of_versions(&moment.seen, &generation.identity)),
         }
     }
 }

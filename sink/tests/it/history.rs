@@ -444,6 +444,7 @@ fn check_seen(store: &StoreConfig, fill: impl Fn(&[Record])) {
             errors: 45,
             legacy_errors: 2,
         }],
+        ..CandidateSeen::default()
     };
     let run = |instance: &str, ago: i64, ended, candidate| {
         Record::Watermark(Box::new(Watermark {

@@ -24,6 +24,7 @@ pub(crate) fn decision() -> Decision {
         lower: 0.004,
         alpha: Some(0.05),
         upper: 0.0144,
+        legacy_errors: None,
         outcome: Outcome::Fail,
         needed: 0,
         counts: None,

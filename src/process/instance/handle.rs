@@ -14,6 +14,7 @@ use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
 
+use super::added::AddedTimes;
 use crate::recording::Counts;
 use crate::rerun::Rerunner;
 use crate::rollout::{Controller, Steering};
@@ -21,6 +22,8 @@ use crate::rollout::{Controller, Steering};
 /// What the admin port reads of the running mirror, and changes in it.
 pub(super) struct AdminHandle {
     pub(super) mirror: parity_mirror::MirrorHandle,
+    /// What that adds to requests.
+    pub(super) added: AddedTimes,
     /// For the health of the store.
     pub(super) records: RecordSender,
     /// What was recorded for a replay, if anything is.
@@ -131,6 +134,7 @@ impl MirrorAdmin for AdminHandle {
             instance: self.instance.clone(),
             clients: totals.total.clients,
             last_failed_client: totals.last_failed_client,
+            added: self.added.told(totals.since, totals.clients_now.to),
             clients_now: Some(totals.clients_now),
             started: Some(totals.since),
             ready: self.accepting.load(Ordering::Relaxed),
@@ -143,6 +147,8 @@ impl MirrorAdmin for AdminHandle {
             candidate_failing_since: candidate.failing_since,
             candidate_failures: totals.candidate.failures,
             candidate_errors: totals.candidate.errors,
+            client_errors: totals.candidate.client_errors,
+            slow: totals.candidate.slow,
             shadows_in_flight: self.mirror.in_flight(),
             shadow_bytes: self.mirror.shadow_bytes_held(),
             store_error: store.failure.map(|failure| failure.message),

@@ -50,6 +50,20 @@ fn all() -> Vec<Decision> {
         .into(),
         evidence: [(RecheckEvidence::Targets, 50)].into(),
     }];
+    evidence.groups.push(GroupEvidence {
+        last_seen: parity_schemas::time::Timestamp::from_micros(90_000_000),
+        route: "GET /b".to_owned(),
+        group: Group {
+            fingerprint: "e".to_owned(),
+            part: parity_schemas::verdict::Part::Status,
+            legacy_status: 500,
+            candidate_status: 200,
+            ..Group::default()
+        },
+        count: 8,
+        classes: [(MismatchClass::Confirmed, 8)].into(),
+        evidence: [].into(),
+    });
     evidence.sets = vec![SetEvidence {
         route: "GET /a".to_owned(),
         fingerprints: vec!["f".to_owned()],
@@ -122,6 +136,10 @@ fn a_document_is_enough_to_decide_again_word_for_word() {
     assert!(is(|decision| decision.total.excused.transient > 0));
     assert!(is(|decision| !decision.latency.is_empty()));
     assert!(is(|decision| !decision.candidate_errors.is_empty()));
+    assert!(is(|decision| {
+        let mut routes = decision.routes.iter();
+        routes.any(|route| route.legacy_errors.is_some())
+    }));
     for decision in &decisions {
         let document = serde_json::to_value(decision).expect("JSON");
         assert_eq!(faults(&read(document)), [""; 0]);

@@ -37,6 +37,12 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
     } else if let Some(line) = lately(seen) {
         lines.push(line);
     }
+    for one in seen.served() {
+        lines.push(Line::styled(
+            one.words,
+            if one.goes_on { BAD } else { OPEN },
+        ));
+    }
     if let Some(decided) = &seen.decided {
         if let Some(killed) = killed(&decided.report.watermarks, clock) {
             let told = format!("{}: {}", killed.what.to_uppercase(), killed.about);
@@ -111,6 +117,7 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
             told(0.99)
         )));
     }
+    now.extend(seen.took().map(plain));
     let mut lines = vec![Line::from(now)];
     for one in status.given_up() {
         let told = format!(

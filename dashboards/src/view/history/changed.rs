@@ -7,6 +7,7 @@ use parity_schemas::lately::CandidateErrors;
 use parity_schemas::time::Timestamp;
 
 use super::hour::{Hour, length};
+use super::serving::of_serving;
 use super::witnessed::SECONDS;
 use crate::view::down::{errors_of, lost};
 use crate::view::words::{grouped, plural, sentence, shown, version};
@@ -59,6 +60,8 @@ pub(super) fn changes(
     all.extend(errors.map(|errors| (errors.from, erring(errors, hour), None)));
     let clients = history.client_outages.iter();
     all.extend(clients.map(|outage| (outage.from, hurting(outage, hour), None)));
+    let of_serving = of_serving(history, hour).into_iter();
+    all.extend(of_serving.map(|one| (one.from, one.told, None)));
     let without = history.unrecorded.iter().flatten();
     all.extend(without.map(|gap| (gap.from, nobody(gap, hour), None)));
     all.extend(history.news.iter().map(|group| {
@@ -100,7 +103,7 @@ pub(super) fn stretches(
     each.collect()
 }
 
-/// When clients got no whole answer.
+/// When clients got no whole answer, errors, or slow ones.
 pub(super) fn hurt(
     history: &History,
     hour: &Hour,
@@ -111,7 +114,12 @@ pub(super) fn hurt(
         across: across(outage.from, outage.to, &share),
         told: hurting(outage, hour),
     });
-    each.collect()
+    let of_serving = of_serving(history, hour).into_iter();
+    let of_serving = of_serving.map(|one| Stretch {
+        across: across(one.from, one.to, &share),
+        told: one.told,
+    });
+    each.chain(of_serving).collect()
 }
 
 fn across(from: Timestamp, to: Timestamp, share: impl Fn(Timestamp) -> f64) -> (f64, f64) {

@@ -34,7 +34,7 @@ pub(crate) struct ChartView<'a> {
     pub(crate) changes: Vec<Change>,
     /// When the candidate gave no answer.
     pub(crate) outages: Vec<Stretch>,
-    /// When clients got none.
+    /// When clients got none, errors, or slow ones.
     pub(crate) hurt: Vec<Stretch>,
     hour: Hour,
     /// Whether only one group of differences is shown.
@@ -179,6 +179,25 @@ impl<'a> ChartView<'a> {
     /// Failures of the candidate that are in none of `outages`, in words.
     pub(crate) fn beside(&self) -> Option<String> {
         beside(self.history)
+    }
+
+    /// What is in `hurt`, in words.
+    pub(crate) fn hurt_told(&self) -> String {
+        let history = self.history;
+        let kinds = [
+            (
+                "clients got no whole answer",
+                history.client_outages.is_empty(),
+            ),
+            (
+                "clients were answered 5xx",
+                history.client_errors.is_empty(),
+            ),
+            ("the legacy was slow", history.slow.is_empty()),
+        ];
+        let told = kinds.into_iter().filter(|(_, is_none)| !is_none);
+        let told: Vec<&str> = told.map(|(told, _)| told).collect();
+        told.join(", or ")
     }
 
     /// The same for somebody who does not see it.

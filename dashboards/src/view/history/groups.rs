@@ -207,6 +207,8 @@ mod tests {
             marks: Vec::new(),
             candidate_errors: Vec::new(),
             client_outages: Vec::new(),
+            client_errors: Vec::new(),
+            slow: Vec::new(),
             unrecorded: None,
             outages: Vec::new(),
             news: Vec::new(),

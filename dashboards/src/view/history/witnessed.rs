@@ -10,11 +10,13 @@ use std::collections::HashMap;
 
 use parity_schemas::clients::Clients;
 use parity_schemas::history::{CandidateOutage, ClientOutage, History};
-use parity_schemas::lately::{CandidateErrors, CandidateSeen, ClientFailures};
+use parity_schemas::lately::{
+    CandidateErrors, CandidateSeen, ClientErrors, ClientFailures, SlowAnswers,
+};
 use parity_schemas::time::Timestamp;
-use parity_schemas::watermark::SILENT_AFTER_MICROS;
 use parity_sink::read::RunSeen;
 
+use super::erring::{self, of_runs};
 use super::outages::MAX_OUTAGES;
 use crate::view::Status;
 
@@ -90,10 +92,7 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
     }
     // A process whose rules are changed, or that gets another candidate, goes on with what it has seen in another run.
     let mut outages: HashMap<(&str, String, Timestamp), CandidateOutage> = HashMap::new();
-    let mut errors: HashMap<(&str, String, Timestamp), CandidateErrors> = HashMap::new();
     for run in runs {
-        let is_live =
-            !run.ended && now.as_micros() - run.written.as_micros() <= SILENT_AFTER_MICROS;
         for (from, outage) in stretches(&run.candidate, &run.candidate_version, run.written) {
             let key = (
                 run.instance.as_str(),
@@ -111,27 +110,17 @@ pub(super) fn recorded(history: &mut History, runs: &[RunSeen], now: Timestamp) 
             known.sent = known.unanswered;
             known.not_sent = not_sent.max(outage.not_sent);
         }
-        for one in &run.candidate.errors {
-            let mut one = closed(one, &run.candidate_version);
-            if !is_live {
-                one.ended = one.ended.or(Some(run.written));
-            }
-            let key = (
-                run.instance.as_str(),
-                one.candidate_version.clone(),
-                one.from,
-            );
-            let known = errors.entry(key).or_insert_with(|| one.clone());
-            if one.compared >= known.compared {
-                *known = one;
-            }
-        }
     }
-    tell(
-        history,
-        outages.into_values().collect(),
-        errors.into_values().collect(),
-    );
+    let errors = of_runs(runs, now, |run| {
+        let errors = run.candidate.errors.iter();
+        errors
+            .map(|one| closed(one, &run.candidate_version))
+            .collect()
+    });
+    tell(history, outages.into_values().collect(), errors);
+    let client_errors = of_runs(runs, now, |run| run.candidate.client_errors.clone());
+    let slow = of_runs(runs, now, |run| run.candidate.slow.clone());
+    tell_of_serving(history, client_errors, slow);
 }
 
 /// Errors as a process has seen them whose candidate is of this version. Of another one nothing goes on: an older program does not say when
@@ -179,7 +168,7 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
     };
     let seen = CandidateSeen {
         failures: status.candidate_failures.clone(),
-        errors: Vec::new(),
+        ..CandidateSeen::default()
     };
     let errors = status.candidate_errors.iter();
     let errors = errors.map(|one| closed(one, &status.candidate_version));
@@ -188,6 +177,7 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
     let outages = stretches(&seen, &status.candidate_version, written);
     let outages: Vec<CandidateOutage> = outages.map(|(_, outage)| outage).collect();
     tell(history, outages, errors.collect());
+    tell_of_serving(history, status.client_errors.clone(), status.slow.clone());
     let Some(now) = &status.clients_now else {
         return;
     };
@@ -215,11 +205,7 @@ pub(crate) fn witness(history: &mut History, status: &Status) {
 }
 
 /// Takes over what was seen of the candidate in the range of a history.
-fn tell(
-    history: &mut History,
-    mut outages: Vec<CandidateOutage>,
-    mut errors: Vec<CandidateErrors>,
-) {
+fn tell(history: &mut History, mut outages: Vec<CandidateOutage>, errors: Vec<CandidateErrors>) {
     let Some(window) = history.window else {
         return;
     };
@@ -237,25 +223,18 @@ fn tell(
     };
     let known = std::mem::take(&mut history.outages);
     history.outages = joined(sharpened(known, outages, is_of_it), one_outage);
-    let mut all = std::mem::take(&mut history.candidate_errors);
-    let is_one = |one: &CandidateErrors, other: &CandidateErrors| {
-        one.candidate_version == other.candidate_version
-            && one.from <= other.to
-            && other.from <= one.to
-    };
-    // What is in memory is later than what was written, unless others counted there, too.
-    errors.retain(|one| {
-        let mut known = all.iter();
-        !known.any(|known| is_one(known, one) && known.compared > one.compared)
+    erring::tell(&mut history.candidate_errors, errors, window, |one| {
+        let asked = asked.as_deref();
+        asked.is_none_or(|asked| asked == one.candidate_version)
     });
-    all.retain(|known| !errors.iter().any(|one| is_one(known, one)));
-    all.extend(errors);
-    all.retain(|one| is_told(&one.candidate_version, one.from, one.to));
-    all.sort_by_key(|one| (one.from, one.to));
-    let mut all = joined(all, one_of_errors);
-    let surplus = all.len().saturating_sub(MAX_OUTAGES);
-    all.drain(..surplus);
-    history.candidate_errors = all;
+}
+
+/// Takes over what was seen of whoever serves clients: they do not care which candidate was beside.
+fn tell_of_serving(history: &mut History, errors: Vec<ClientErrors>, slow: Vec<SlowAnswers>) {
+    if let Some(window) = history.window {
+        erring::tell(&mut history.client_errors, errors, window, |_| true);
+        erring::tell(&mut history.slow, slow, window, |_| true);
+    }
 }
 
 /// Joins what is one, in order of time.
@@ -294,24 +273,6 @@ fn one_outage(before: &mut CandidateOutage, one: &CandidateOutage) -> bool {
     before.sent = before.sent.saturating_add(one.sent);
     before.unanswered = before.unanswered.saturating_add(one.unanswered);
     before.not_sent = before.not_sent.saturating_add(one.not_sent);
-    true
-}
-
-/// The same of errors, which several mirrors count at once.
-fn one_of_errors(before: &mut CandidateErrors, one: &CandidateErrors) -> bool {
-    let is_one = before.candidate_version == one.candidate_version
-        && before.ended.is_none_or(|ended| one.from < ended);
-    if !is_one {
-        return false;
-    }
-    before.to = before.to.max(one.to);
-    before.ended = match (before.ended, one.ended) {
-        (Some(ended), Some(other)) => Some(ended.max(other)),
-        _ => None,
-    };
-    before.compared = before.compared.saturating_add(one.compared);
-    before.errors = before.errors.saturating_add(one.errors);
-    before.legacy_errors = before.legacy_errors.saturating_add(one.legacy_errors);
     true
 }
 

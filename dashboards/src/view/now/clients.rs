@@ -179,7 +179,9 @@ impl Now<'_> {
         } else {
             ""
         };
-        format!("{told}{down}")
+        let errors = self.errors_since();
+        let errors = errors.map(|since| format!("; 5xx since {}", moment(since)));
+        format!("{told}{}{down}", errors.unwrap_or_default())
     }
 
     fn failing(&self) -> Failing<'_> {
@@ -219,8 +221,9 @@ impl Now<'_> {
         };
         match self.failing() {
             Failing::Now(_) | Failing::InMinute(..) => Tone::Bad,
-            _ if self.is_legacy_down() || self.is_given_up() => Tone::Bad,
+            _ if self.is_legacy_down() || self.is_given_up() || self.is_served_ill() => Tone::Bad,
             Failing::Until(_) | Failing::Before(..) => Tone::Open,
+            Failing::No if self.has_errors() => Tone::Open,
             Failing::No if errors > 0 => Tone::Open,
             Failing::No => Tone::Good,
         }
@@ -232,7 +235,9 @@ impl Now<'_> {
             Failing::Now(_) => "clients fail",
             _ if self.is_legacy_down() => "clients fail",
             _ if self.is_given_up() => "clients leave",
+            _ if self.errors_since().is_some() => "clients get 5xx",
             Failing::InMinute(..) | Failing::Until(_) | Failing::Before(..) => "clients failed",
+            Failing::No if self.has_errors() => "clients got 5xx",
             Failing::No => "",
         }
     }

@@ -9,6 +9,7 @@ use super::*;
 mod candidate;
 mod clients;
 mod exact;
+mod served;
 
 /// The begin of a minute.
 const NOW: i64 = 1_790_000_040;

@@ -33,6 +33,8 @@ pub(in crate::read) fn nothing(filter: &HistoryFilter) -> History {
         outages: Vec::new(),
         candidate_errors: Vec::new(),
         client_outages: Vec::new(),
+        client_errors: Vec::new(),
+        slow: Vec::new(),
         unrecorded: None,
         news: Vec::new(),
         routes: Vec::new(),

@@ -1,5 +1,7 @@
 //! Errors by chance, and those that are none.
 
+use parity_schemas::lately::CandidateErrors;
+
 use super::*;
 
 fn at(second: i64) -> Timestamp {

@@ -398,3 +398,28 @@ fn a_time_out_is_dated_by_the_deadline_in_force() {
     }
     assert_eq!(begins, [at(20_000), at(60_000)]);
 }
+
+/// A client that gets a server error has a whole answer, so only this tells of it.
+#[test]
+fn it_has_when_clients_got_errors_and_from_which_service() {
+    let book = book(10, 10);
+    let recorder = book.recorder(book.generation());
+    let route = Route::new("GET /a");
+    for millis in [1_000, 1_250] {
+        for outcome in [ClientOutcome::ServerError, ClientOutcome::CandidateSuccess] {
+            for _ in 0..3 {
+                recorder.client(&route, outcome);
+            }
+        }
+        drop(book.snapshot(at(millis)));
+    }
+    let seen = only(&book.snapshot(at(1_500))).candidate.clone();
+    let seen = seen.expect("something was seen").client_errors;
+    let [one] = &seen[..] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!(one.service, parity_schemas::lately::WaitedFor::Legacy);
+    assert_eq!((one.answers, one.errors), (6, 6));
+    assert_eq!((one.from, one.to, one.ended), (at(1_000), at(1_250), None));
+    assert_eq!(book.totals().candidate.client_errors, seen);
+}

@@ -109,7 +109,7 @@ fn run(
         ended,
         candidate: CandidateSeen {
             failures: failures.collect(),
-            errors: Vec::new(),
+            ..CandidateSeen::default()
         },
     }
 }
@@ -298,4 +298,40 @@ fn errors_end_with_their_process_and_those_of_several_are_added_up() {
     let mut dead = history();
     recorded(&mut dead, &[of("a", (false, 250), &[open])], at(300));
     assert_eq!(told(&dead), [(100, Some(250), 40)]);
+}
+
+#[test]
+fn errors_that_clients_got_are_told_once_by_service_whichever_candidate_was_beside() {
+    use parity_schemas::lately::{ClientErrors, WaitedFor};
+    let errors = |service, from: i64, to: i64, answers: u64| ClientErrors {
+        service,
+        version: "4".to_owned(),
+        from: at(from),
+        to: at(to),
+        ended: None,
+        answers,
+        errors: answers / 2,
+    };
+    let of = |instance: &str, (ended, written): (bool, i64), errors: &[ClientErrors]| {
+        let mut run = run(instance, (ended, written), &[]);
+        run.candidate.client_errors = errors.to_vec();
+        run
+    };
+    // A reload: both runs of the process have it.
+    let [legacy, later] = [40, 60].map(|answers| errors(WaitedFor::Legacy, 100, 299, answers));
+    let candidate = errors(WaitedFor::Candidate, 100, 299, 8);
+    let runs = [
+        of("a", (true, 200), std::slice::from_ref(&legacy)),
+        of("a", (false, 300), &[later.clone(), candidate.clone()]),
+    ];
+    let mut found = history();
+    found.candidate_version = Some("of another one".to_owned());
+    recorded(&mut found, &runs, at(300));
+    let mut told = found.client_errors.clone();
+    told.sort_by_key(|one| one.service);
+    assert_eq!(told, [later, candidate]);
+    // One that was killed says nothing of now.
+    let mut dead = history();
+    recorded(&mut dead, &[of("a", (false, 250), &[legacy])], at(300));
+    assert_eq!(dead.client_errors[0].ended, Some(at(250)));
 }
