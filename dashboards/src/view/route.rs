@@ -174,9 +174,9 @@ impl<'a> RouteView<'a> {
             let groups = own.clone().count() as u64;
             let group = own.max_by_key(|group| group.count)?;
             Some(CauseHere {
+                cause,
                 group,
                 groups,
-                cause,
             })
         });
         here.collect()

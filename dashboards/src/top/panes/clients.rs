@@ -75,8 +75,8 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
     lines
 }
 
-/// What a mirror says of this moment.
-fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
+/// How many requests come, how many fail, and how long they take.
+fn rates(seen: &Seen) -> Vec<Span<'static>> {
     let mut now = vec![];
     if let Some(live) = &seen.live {
         let failed = match (live.failed > 0.0, live.left > 0.0) {
@@ -118,7 +118,12 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
         )));
     }
     now.extend(seen.took().map(plain));
-    let mut lines = vec![Line::from(now)];
+    now
+}
+
+/// What a mirror says of this moment.
+fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(rates(seen))];
     for one in status.given_up() {
         let told = format!(
             "CLIENTS LEAVE: {}",

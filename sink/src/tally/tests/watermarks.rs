@@ -381,7 +381,7 @@ fn a_time_out_is_dated_by_the_deadline_in_force() {
     for (seconds, deadline) in [(20, 2_000), (60, 8_000)] {
         book.set_candidate_deadline(Duration::from_millis(deadline));
         let sent = seconds * 1_000;
-        let timed_out = sent + deadline as i64;
+        let timed_out = sent + deadline.cast_signed();
         for millis in (sent - 1_000..timed_out + 1_000).step_by(250) {
             if millis == timed_out {
                 for _ in 0..20 {
