@@ -10,6 +10,7 @@ mod leaving;
 mod proves;
 mod refused;
 mod serves;
+mod waits;
 mod writes;
 
 use std::sync::Arc;
