@@ -169,11 +169,9 @@ async fn answer_to(
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let rolling = generation.rolling();
     let counts = rolling.is_some_and(|rolling| rolling.takes(&head, refusal, upload.is_some()));
-    let rolling = rolling.filter(|_| counts);
-    let rolled = rolling.and_then(|rolling| rolling.serves(&head));
-    let rolling = rolling.filter(|_| rolled.is_some());
-    let serves = rolling.map_or(Side::Legacy, |_| Side::Candidate);
-    let (subject, mut shadow) = asks(ticket, head, (time, refusal), serves);
+    let taking = rolling.filter(|_| counts);
+    let rolled = taking.and_then(|taking| taking.serves(&head));
+    let (subject, mut shadow) = asks(ticket, head, (time, refusal), rolled.is_some());
     let open = OpenRequest {
         subject,
         client_ticket,
@@ -184,7 +182,7 @@ async fn answer_to(
         rolled,
         stands_in: false,
     };
-    if let Some(rolling) = rolling {
+    if let (Some(rolling), Some(_)) = (rolling, rolled) {
         // Apart, so that its state takes no space in the task of a client where there is no rollout.
         let served = rolled::serve(client, &generation, rolling, open, shadow, started);
         return Box::pin(served).await;
@@ -197,16 +195,17 @@ fn asks(
     ticket: Ticket,
     head: RequestHead,
     (time, refusal): (Timestamp, Option<Reason>),
-    serves: Side,
+    by_candidate: bool,
 ) -> (Subject, Option<Ask>) {
     if let Some(reason) = refusal {
         ticket.not_compared(reason);
         return (Subject::Alone(Box::new(head)), None);
     }
     let (legacy, candidate) = Pending::for_both(ticket, head, time);
-    let (served, shadow) = match serves {
-        Side::Legacy => (legacy, candidate),
-        Side::Candidate => (candidate, legacy),
+    let (served, shadow) = if by_candidate {
+        (candidate, legacy)
+    } else {
+        (legacy, candidate)
     };
     (Subject::Shadowed(served), Some(shadow))
 }

@@ -52,7 +52,7 @@ fn leaves(mirror: &Mirror<'_>, path: &str, after: Duration) {
 }
 
 /// A candidate that answers until it `turns`, and then sends this much and no more; without the switch only under `/slow`.
-fn stalling(turns: &Switch, begin: &'static [u8]) -> Service {
+pub(super) fn stalling(turns: &Switch, begin: &'static [u8]) -> Service {
     let turns = turns.clone();
     Service::misbehaving(move |request, stream| {
         if turns.is_on() || request.target.starts_with("/slow") {

@@ -9,7 +9,7 @@ use hyper::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 
-use super::leaving::{LONG, patient};
+use super::leaving::{LONG, patient, stalling};
 use super::{
     Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, under_way, who,
 };
@@ -192,18 +192,7 @@ fn cancels(address: SocketAddr, user: &str, after: Duration) {
 fn streams_that_are_reset_after_a_short_deadline_take_all_clients_back() {
     let place = patient(ONLY_ROWS);
     let (legacy, turns) = (named("legacy"), Switch::default());
-    let hangs = turns.clone();
-    let candidate = Service::misbehaving(move |_, stream| {
-        if hangs.is_on() {
-            let _closed = stream.read(&mut [0]);
-            return;
-        }
-        let length = BODY.len();
-        let _sent = write!(
-            stream,
-            "HTTP/1.1 200 OK\r\nServer: candidate\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{BODY}"
-        );
-    });
+    let candidate = stalling(&turns, b"");
     let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
     warm(&mirror, 24);
     turns.on();

@@ -24,7 +24,7 @@ const PARTS: usize = 16;
 /// Routes in each part: 512 in all, in 170 KiB. A rollout judges a service, and few have that many which are asked for often.
 const ROUTES: usize = 32;
 /// A route with fewer answers gives its place to another one.
-pub(super) const LEAST: u32 = 100;
+const LEAST: u32 = 100;
 /// One answer, but for what rounding leaves of it.
 const ONE: f64 = 0.999;
 /// From so many answers on a wait that is longer than all of them counts as a failure in the record, of which a gate allows one in a thousand.
@@ -101,7 +101,7 @@ impl Beside {
 
     /// Whether the route has answers enough to speak for itself, or fewer that leave no doubt: then it does not take another client to say so.
     pub(super) fn is_clear(self) -> bool {
-        self.knows(super::leaving::USUAL) || self.is_far
+        self.knows(leaving::USUAL) || self.is_far
     }
 
     fn knows(self, share: f64) -> bool {

@@ -12,7 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::RolloutState;
-use super::by_route::LEAST;
 use super::row::{Means, Member};
 use crate::exchange::reached::GIVEN_UP_AFTER;
 use crate::exchange::side::Side;
@@ -25,6 +24,8 @@ pub(super) const SLOWEST: f64 = 0.99;
 /// The share of them that ends sooner than anybody waits who finds a candidate down by leaving it: five such waits in a row come of a
 /// candidate that is like the legacy once in a hundred thousand times.
 pub(super) const USUAL: f64 = 0.9;
+/// So many answers of all routes it takes to know which one in a hundred is the slowest.
+const ENOUGH: u64 = 100;
 /// For so long a client is known that has left a route of which nothing is known.
 const LATELY: Duration = Duration::from_secs(10);
 /// So many of them are told apart; beyond that the oldest one is forgotten.
@@ -154,7 +155,7 @@ impl RolloutState {
         }
         let seen = self.served[Side::Legacy].counts();
         let is_doubtful = !is_known || left.waited < GIVEN_UP_AFTER;
-        if is_doubtful && seen.timed() < u64::from(LEAST) {
+        if is_doubtful && seen.timed() < ENOUGH {
             return false;
         }
         let usual = seen.times.quantile(share).map(Duration::from_micros);

@@ -122,10 +122,12 @@ impl Row {
         members.first = Some(first);
         let client = *members.client.get_or_insert(member.client);
         members.are_several |= client != member.client;
-        let counted = match members.are_several {
-            true => members.sure + members.others.len() as u32,
-            false => members.sure,
+        let others = if members.are_several {
+            members.others.len()
+        } else {
+            0
         };
+        let counted = members.sure.saturating_add(others as u32);
         let last = self.origin + TICK * u32::try_from(answered).unwrap_or(u32::MAX);
         let silent_since = if answered == 0 {
             first
