@@ -102,11 +102,11 @@ impl Pipeline {
             rule_ids(settings),
         );
         counting.kept = settings.retention.tallies;
-        counting.candidate_deadline = settings.mirror.policy.limits.candidate_deadline;
         let target_key = TargetKey::new(&settings.redaction_key);
         target_key.name().clone_into(&mut counting.target_key);
         let book = TallyBook::new(counting);
         book.begin_terms(terms::terms(settings));
+        book.set_candidate_deadline(settings.mirror.policy.limits.candidate_deadline);
         let options = WriterOptions {
             retention: settings.retention.clone(),
             handover: Self::handover(settings.mirror.policy.limits.drain),
@@ -169,6 +169,8 @@ impl Pipeline {
         self.book
             .begin_generation(settings.identity.clone(), rule_ids(settings));
         self.book.begin_terms(terms::terms(settings));
+        self.book
+            .set_candidate_deadline(settings.mirror.policy.limits.candidate_deadline);
         let sinks = Sinks {
             book: &self.book,
             writer: &self.writer,

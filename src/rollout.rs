@@ -12,33 +12,34 @@ mod admin;
 mod deciding;
 mod keeping;
 mod line;
+mod moving;
 mod proof;
 mod series;
 mod state;
+mod steering;
 mod watch;
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use parity_dashboards::server::audit::{self, Auditor};
 use parity_mirror::{MirrorHandle, RolloutBy};
-use parity_schemas::audit::{Audit, AuditAction, AuditSource};
+use parity_schemas::audit::{Audit, AuditSource};
 use parity_schemas::clients::Clients;
-use parity_schemas::rollout::{RolloutChange, RolloutFall, RolloutGate};
+use parity_schemas::rollout::RolloutGate;
 use parity_schemas::time::Timestamp;
 use parity_sink::TallyBook;
 use prometheus_client::registry::Registry;
 
-use self::deciding::{Deciding, Judged, Judgement};
+use self::deciding::Deciding;
 use self::line::{Held, Line};
-use self::proof::{lowest, on_the_way};
 use self::series::Series;
-use self::state::{Owned, Saved, Served, blocked, target};
-use self::watch::{Role, Watch};
+use self::state::{Owned, Saved, Served, target};
+use self::watch::Watch;
 use crate::config::{MirrorSettings, RolloutSettings};
 
 /// Pause between two looks: the time until a candidate that does worse is left. One that is down is left before.
@@ -75,6 +76,8 @@ struct Inner {
     gate: Option<RolloutGate>,
     /// The step that is held, as it was last kept in the record.
     held: Option<Held>,
+    /// Lines of what was done where nobody may wait for the record.
+    unwritten: Vec<Line>,
 }
 
 /// The threads that steer. Both end when this is dropped; one that waits for a store ends when it has its answer.
@@ -117,6 +120,7 @@ impl Controller {
                 waits: None,
                 gate: None,
                 held: None,
+                unwritten: Vec::new(),
             }),
         };
         if this.settings.by == RolloutBy::Address {
@@ -127,7 +131,9 @@ impl Controller {
         }
         let inner = this.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         let wanted = target(&this.settings.plan, &inner.saved, Timestamp::now());
-        inner.saved.percent = inner.saved.percent.min(wanted);
+        if wanted < inner.saved.percent {
+            inner.saved.is_at(wanted, Timestamp::now());
+        }
         // Where the file cannot be written, a fall back may be missing in it.
         if inner.saved.percent > 0.0
             && let Err(error) = match &inner.unsaved {
@@ -136,7 +142,7 @@ impl Controller {
             }
         {
             tracing::warn!(%error, "the file of the rollout cannot be written: it begins at 0 %");
-            inner.saved.percent = 0.0;
+            inner.saved.is_at(0.0, Timestamp::now());
         }
         this.mirror.set_rollout(inner.saved.percent);
         let this = Arc::new(this);
@@ -178,6 +184,8 @@ impl Controller {
                         let change = Audit {
                             detail: line.detail,
                             subject: decision.map_or_else(String::new, |id| id.to_string()),
+                            // When it was done, as the status says it, and not when the record was free for it.
+                            time: line.at,
                             ..audit::line(action, AuditSource::Clock)
                         };
                         audit::keep(&*auditor, change);
@@ -203,7 +211,13 @@ impl Controller {
                 "the rollout begins anew at 0 %"
             );
             self.mirror.set_rollout(0.0);
+            let (from, at) = (inner.saved.percent, Timestamp::now());
             inner.saved.begin_anew(&served);
+            if from > 0.0 {
+                inner.saved.is_at(0.0, at);
+                let why = format!("{other}, of which nothing is proven");
+                inner.unwritten.push(Line::set(from, 0.0, why, at));
+            }
             inner.waits = None;
             inner.gate = None;
             inner.held = None;
@@ -211,210 +225,6 @@ impl Controller {
             self.begin(&mut inner);
             self.save(&mut inner);
         }
-    }
-
-    /// What a shorter interval would notice no better: whether somebody must be taken back, or the plan wants less.
-    fn look(&self) -> Vec<Line> {
-        let seen = self.mirror.rollout_seen();
-        let is_down = self.mirror.take_candidate_down();
-        let mut inner = self.lock();
-        let mut lines = Vec::new();
-        let role = Role::at(inner.saved.percent);
-        let bounds = &self.settings.bounds;
-        let worse = inner.watch.look(seen, role, Instant::now(), bounds);
-        if role == Role::Serves {
-            let why = if is_down {
-                Some(
-                    "the candidate is down: it did not answer several requests in a row".to_owned(),
-                )
-            } else {
-                worse
-            };
-            lines.extend(why.map(|why| self.fall(&mut inner, OURSELVES, why)));
-        }
-        let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
-        if wanted < inner.saved.percent {
-            let from = inner.saved.percent;
-            self.mirror.set_rollout(wanted);
-            inner.saved.percent = wanted;
-            self.begin(&mut inner);
-            self.save(&mut inner);
-            let detail = format!("{from} % → {wanted} %: the configuration wants no more");
-            lines.push(Line::of(AuditAction::RolloutSet, detail));
-        }
-        if inner.unsaved.is_some() {
-            self.save(&mut inner);
-        }
-        self.tell_blocked(&mut inner);
-        lines
-    }
-
-    /// Says once that a fall back keeps back what the configuration wants, and what ends that: nothing else would ever tell.
-    fn tell_blocked(&self, inner: &mut Inner) {
-        let wanted = blocked(&self.settings.plan, &inner.saved, Timestamp::now()).unwrap_or(0.0);
-        if wanted > inner.blocked
-            && let Some(fall) = &inner.saved.fell_back
-        {
-            let again = lowest(&self.settings.plan);
-            tracing::warn!(
-                wanted,
-                reached = fall.from,
-                since = %fall.at,
-                who = fall.who,
-                reason = fall.reason,
-                "the rollout stays at 0 % because it fell back before: `parity rollout set {again}` begins again"
-            );
-        }
-        inner.blocked = wanted;
-    }
-
-    /// Asks the gate, if that can change anything.
-    fn ask_gate(&self) -> Vec<Line> {
-        let since = {
-            let inner = self.lock();
-            let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
-            if inner.saved.percent <= 0.0 && wanted <= 0.0 {
-                return Vec::new();
-            }
-            inner.saved.counts_from
-        };
-        let judgement = self.deciding.judge(since);
-        let told = judgement.document(Timestamp::now());
-        let Judgement {
-            judged,
-            of,
-            decision,
-            lost,
-        } = judgement;
-        let lost = lost.map_or_else(String::new, |lost| format!(", {lost}"));
-        let mut inner = self.lock();
-        if !inner.saved.is_judged_by(&of) || inner.saved.counts_from != since {
-            return Vec::new();
-        }
-        inner.gate = Some(told);
-        let wanted = target(&self.settings.plan, &inner.saved, Timestamp::now());
-        let from = inner.saved.percent;
-        inner.waits = None;
-        let held = inner.held.take();
-        let outcome = judged.outcome();
-        let waits = match judged {
-            Judged::Fail(why) if from > 0.0 => {
-                let line = self.fall(
-                    &mut inner,
-                    OURSELVES,
-                    format!("the gate fails{lost}: {why}"),
-                );
-                return vec![Line { decision, ..line }];
-            }
-            _ if wanted <= from => return Vec::new(),
-            Judged::Fail(why) => format!("the gate fails{lost}: {why}"),
-            Judged::Undecided(why) => why,
-            Judged::Pass => {
-                let step = on_the_way(&self.settings.plan, from, wanted);
-                let risen = match self.lacks(&inner, step) {
-                    Some(why) => Err(why),
-                    None => self.rise(&mut inner, step, None),
-                };
-                match risen {
-                    Ok(()) => {
-                        let detail = format!("{from} % → {step} %: the gate passes{lost}");
-                        let line = Line::of(AuditAction::RolloutSet, detail);
-                        return vec![Line { decision, ..line }];
-                    }
-                    Err(why) => why,
-                }
-            }
-        };
-        inner.waits = Some(waits);
-        let holds = Held {
-            step: [from.to_bits(), wanted.to_bits()],
-            outcome,
-        };
-        // It is asked again and again, and decisions are kept for ever: of one step that is held for the same outcome there is one.
-        let is_new = decision.is_some() && held.as_ref() != Some(&holds);
-        inner.held = if decision.is_some() {
-            Some(holds)
-        } else {
-            held
-        };
-        let line = Line {
-            action: None,
-            detail: String::new(),
-            decision,
-        };
-        is_new.then_some(line).into_iter().collect()
-    }
-
-    /// Why the candidate must not serve that much yet, whatever the gate says.
-    fn lacks(&self, inner: &Inner, to: f64) -> Option<String> {
-        let seen = self.mirror.rollout_seen();
-        proof::lacks(&self.settings, &inner.saved, &inner.watch, &seen, to)
-    }
-
-    /// Another percent is in force: what the candidate shows under it is counted from now on.
-    fn begin(&self, inner: &mut Inner) {
-        inner.watch.begin(&self.mirror.rollout_seen());
-        inner.since = self.book.totals().total.clients;
-    }
-
-    /// Raises the share, once that is on disk. An error says why it stays.
-    fn rise(
-        &self,
-        inner: &mut Inner,
-        percent: f64,
-        set: Option<RolloutChange>,
-    ) -> Result<(), String> {
-        if !self.mirror.candidate_reachable() {
-            return Err("the candidate is down".to_owned());
-        }
-        let unkept = |error: io::Error| {
-            format!("a restart would not know of it, because the state cannot be kept: {error}")
-        };
-        if self.own(inner).map_err(unkept)? {
-            return Err(
-                "another process had rollout.state_file until now: it is decided again".to_owned(),
-            );
-        }
-        let mut raised = inner.saved.clone();
-        raised.percent = percent;
-        if set.is_some() {
-            raised.set = set;
-            raised.fell_back = None;
-        }
-        raised.write(&self.settings.state_file).map_err(unkept)?;
-        let from = inner.saved.percent;
-        if from <= 0.0 {
-            // What was before says nothing of those who come now.
-            inner.watch = Watch::default();
-            let _before = self.mirror.take_candidate_down();
-        }
-        inner.saved = raised;
-        inner.unsaved = None;
-        inner.waits = None;
-        self.begin(inner);
-        self.mirror.set_rollout(percent);
-        tracing::info!(from, percent, "the candidate serves more clients");
-        Ok(())
-    }
-
-    /// Takes all clients back.
-    fn fall(&self, inner: &mut Inner, who: &str, reason: String) -> Line {
-        self.mirror.set_rollout(0.0);
-        inner.fell_alone = self.own(inner).is_err();
-        let from = inner.saved.percent;
-        tracing::warn!(from, who, reason, "the rollout falls back to the legacy");
-        let detail = format!("{from} % → 0 %: {reason}");
-        inner.saved.percent = 0.0;
-        inner.saved.fell_back = Some(RolloutFall {
-            at: Timestamp::now(),
-            who: who.to_owned(),
-            reason,
-            from,
-        });
-        inner.waits = None;
-        self.begin(inner);
-        self.save(inner);
-        Line::of(AuditAction::RolloutBack, detail)
     }
 
     /// Nothing here panics while it holds the lock, and what it guards is complete at every moment.

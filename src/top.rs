@@ -36,12 +36,15 @@ pub(crate) fn once(source: &Source) -> Result<String> {
         .context("the runtime of the client")?;
     let mut poll = Poll::new(source);
     runtime.block_on(async {
-        poll.ask(|_| {}).await;
-        // Two answers tell how many requests a second there are.
-        if poll.is_of_mirror() {
+        // Two answers tell how many requests a second there are. The record is read once, right behind the second one, so that all of the
+        // screen is of one moment, as far as several answers can be.
+        let Some(is_of_mirror) = poll.meets().await else {
+            return;
+        };
+        if is_of_mirror {
             tokio::time::sleep(BETWEEN).await;
-            poll.ask(|_| {}).await;
         }
+        poll.ask(|_| {}).await;
     });
     let seen = poll.into_seen();
     match &seen.connection {

@@ -46,7 +46,9 @@ pub use access::{Access, Role};
 pub use connections::CONNECTIONS;
 pub use guard::ONE_HOST;
 pub use reruns::{Reruns, RunAgain};
-pub use site::{MirrorAdmin, Process, Register, RolloutAdmin, RolloutSet, RolloutWish, Site};
+pub use site::{
+    MirrorAdmin, Process, Register, RolloutAdmin, RolloutDone, RolloutSet, RolloutWish, Site,
+};
 pub use tokio_rustls::TlsAcceptor;
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.

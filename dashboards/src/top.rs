@@ -8,6 +8,7 @@
 
 mod detail;
 mod draw;
+mod meter;
 mod panes;
 mod seen;
 mod spark;
@@ -17,10 +18,11 @@ mod tests;
 use ratatui::text::Line;
 
 pub use self::draw::draw;
+pub use self::meter::{Live, Meter, Overhead};
 pub use self::panes::Pane;
-pub use self::seen::{Connection, Live, Meter, Overhead, Process, Seen};
+pub use self::seen::{Connection, Process, Seen};
 
-use self::panes::lines;
+use self::panes::{lines, moment};
 
 /// What somebody pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +145,9 @@ impl Screen {
 pub fn snapshot(seen: &Seen) -> String {
     let mut text = format!("{}\n", seen.title());
     for pane in Pane::ALL {
-        text.extend(["\n", pane.name(), "\n"]);
+        let moment = moment(pane, seen);
+        let moment = moment.map_or_else(String::new, |moment| format!(" ({moment})"));
+        text.extend(["\n", pane.name(), &moment, "\n"]);
         for line in lines(pane, seen) {
             text.extend(["  ", plain(&line).trim_end(), "\n"]);
         }

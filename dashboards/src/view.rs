@@ -37,6 +37,7 @@ mod now;
 mod recounted;
 mod report;
 mod rerun;
+mod rollouts;
 mod settled;
 mod sides;
 mod status;
@@ -66,8 +67,8 @@ pub(crate) use excused::{Equal, Excused};
 pub(crate) use excusing::ExcusedGroups;
 pub use exported::{Unreadable, decision_with_terms, exported, stored as stored_decision};
 pub(crate) use history::{
-    ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago, sentences as history_sentences,
-    starts, witness,
+    Change as HistoryChange, ChartView, GroupTimes, SeenAt, Stretch, Told, a_day_ago,
+    sentences as history_sentences, starts, witness,
 };
 pub use history::{HistoryQuestion, history, history_of};
 pub use kept::{keep, leave};
@@ -78,13 +79,14 @@ pub(crate) use listing::LeftOut;
 pub use listing::Listing;
 pub(crate) use mismatch::{MismatchView, Which};
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
-pub(crate) use now::{Alert, Lately, Now};
+pub(crate) use now::{Alert, Lately, Now, killed};
 pub(crate) use report::{
     Cause, CauseName, ClientsView, Differing, Entry, Group, Headline, Member, ReportView, extent,
     not_compared,
 };
 pub use rerun::{Allowed, audited};
 pub(crate) use rerun::{Change, RerunView};
+pub(crate) use rollouts::recorded as rollouts_recorded;
 pub use settled::settled;
 pub(crate) use settled::settled_with_news;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};

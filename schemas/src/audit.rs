@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::rollout::moved::RolloutBegin;
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 
@@ -90,13 +91,28 @@ impl AuditAction {
     }
 }
 
-/// What a process says of itself when it begins: the detail of a [`AuditAction::Started`].
+/// What a process says of itself when it begins: the detail of a [`AuditAction::Started`], before what it says of a rollout.
 pub const fn begins(shadowing: bool) -> &'static str {
     if shadowing {
         "shadowing is on"
     } else {
         "shadowing is off"
     }
+}
+
+/// What stands between the parts of that detail.
+const AND: &str = "; ";
+
+/// The whole detail of a process that begins, with how its rollout stands, if it has one.
+pub fn began(shadowing: bool, rollout: Option<&RolloutBegin>) -> String {
+    let rollout = rollout.map(|rollout| format!("{AND}{rollout}"));
+    format!("{}{}", begins(shadowing), rollout.unwrap_or_default())
+}
+
+/// Whether a process shadowed when it began, by that detail; `None` if it does not say.
+pub fn shadows(detail: &str) -> Option<bool> {
+    let told = detail.split(AND).next()?;
+    [true, false].into_iter().find(|on| told == begins(*on))
 }
 
 /// One change.

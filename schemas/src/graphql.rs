@@ -10,6 +10,7 @@
 mod address;
 mod body;
 mod document;
+mod names;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

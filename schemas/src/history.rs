@@ -4,18 +4,21 @@
 //! Which of them counted in a bucket is told, so that a change can be marked. What is absent was not recorded: a bucket
 //! without tallies is in no list, and is not the same as one in which nothing was received.
 
+mod mark;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clients::Clients;
-use crate::edited::Edited;
 use crate::evidence::Window;
 use crate::lately::CandidateErrors;
 use crate::recheck::ClassCounts;
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
+
+pub use self::mark::{Mark, MarkKind};
 
 /// Name and version of the document.
 pub const HISTORY_SCHEMA: &str = "parity.history/v1";
@@ -156,26 +159,6 @@ pub struct HistoryIdentity {
     pub last: Timestamp,
 }
 
-vocabulary! {
-    /// What can change while a migration is under way.
-    MarkKind as "kind of change" {
-        /// Another legacy.
-        LegacyVersion = "legacy_version" => "another version of the legacy",
-        /// Another candidate.
-        CandidateVersion = "candidate_version" => "another version of the candidate",
-        /// Other rules.
-        Rules = "rules" => "other rules",
-        /// Other entries in the register of known differences.
-        Known = "known" => "other known differences",
-        /// Sampling, limits or routes.
-        Configuration = "configuration" => "another part of the traffic is compared",
-        /// Nothing is compared from then on.
-        ShadowingOff = "shadowing_off" => "shadowing was stopped",
-        /// Requests are compared again.
-        ShadowingOn = "shadowing_on" => "shadowing was started",
-    }
-}
-
 /// A stretch of time in which a version of the candidate gave no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateOutage {
@@ -244,23 +227,6 @@ pub struct NewGroup {
     pub first_seen: Timestamp,
     /// Mismatches with it since then.
     pub count: u64,
-}
-
-/// Something changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Mark {
-    /// When a process began to count under it, or else the first interval that it counts in; of shadowing and of known differences, when it
-    /// was done.
-    pub time: Timestamp,
-    /// What.
-    pub kind: MarkKind,
-    /// What it was before, a version or a hash; empty for a configuration, for shadowing and for known differences.
-    pub from: String,
-    /// What it is from then on; for shadowing and for known differences, who did it.
-    pub to: String,
-    /// Which rules or known differences came, went or say something else, as far as the record has their names.
-    #[serde(default, skip_serializing_if = "Edited::is_empty")]
-    pub names: Edited,
 }
 
 /// One route over time.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::RouteDecision;
 use crate::noise::NoiseGroup;
 use crate::report::{CauseReport, GroupReport, IdleRule, RouteReport, RuleHits};
+use crate::rollout::RolloutRecorded;
 use crate::suggested::SuggestedRule;
 use crate::tally::Group;
 use crate::terms::RulesText;
@@ -206,4 +207,7 @@ pub struct HealthDocument {
     pub complete_until: Option<Timestamp>,
     /// Of each process that recorded.
     pub watermarks: Vec<InstanceWatermark>,
+    /// How the rollout of each process stood that has one, by the audit record: those at work, or else the last one. It is of all versions.
+    #[serde(default)]
+    pub rollouts: Vec<RolloutRecorded>,
 }

@@ -1,11 +1,14 @@
 //! How the rollout of a mirror stands: which share of the clients the candidate serves, why it is not more, and what took it
-//! back.
+//! back. [`moved`] is what lines of the audit record say of it, which is all that a process without the mirror knows.
+
+pub mod moved;
+mod told;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Outcome;
-use crate::time::{Timestamp, elapsed};
+use crate::time::Timestamp;
 
 /// Name and version of the document.
 pub const ROLLOUT_SCHEMA: &str = "parity.rollout/v1";
@@ -17,7 +20,11 @@ pub struct RolloutDocument {
     pub schema: String,
     /// Percent of the clients that the candidate serves now, 0 to 100.
     pub percent: f64,
-    /// Percent that the configuration, its schedule or a person wants. It is above `percent` while the gate does not allow it.
+    /// Since when that percent is in force; `None` if nobody knows, as after an update of the program.
+    #[serde(default)]
+    pub since: Option<Timestamp>,
+    /// Percent that the configuration, its schedule or a person wants. It is above `percent` while the gate does not allow it, and 0 after
+    /// a fall back: what is kept back then is `blocked`.
     pub target: f64,
     /// Why `percent` is below `target`; `None` if it is not.
     pub waits: Option<String>,
@@ -25,7 +32,7 @@ pub struct RolloutDocument {
     pub next: Option<RolloutStep>,
     /// Why it went back to the legacy, if it did; then it stays at 0 until a person sets another percent.
     pub fell_back: Option<RolloutFall>,
-    /// The percent that the configuration wants and that the fall back keeps back; `None` if there is none.
+    /// The percent that the configuration wants, or a person set, and that the fall back keeps back; `None` if there is none.
     #[serde(default)]
     pub blocked: Option<f64>,
     /// The percent with which a person begins again after the fall back; `None` without one. It is the lowest step, and not what had been
@@ -34,12 +41,19 @@ pub struct RolloutDocument {
     pub again: Option<f64>,
     /// The last percent that a person set; `None` if nobody did.
     pub set: Option<RolloutChange>,
-    /// What the gate said last; `None` before it was asked.
+    /// What the gate said last; `None` before it was asked. After a fall back it is not asked, so one whose `at` is before that of `fell_back` is
+    /// of the time before.
     pub gate: Option<RolloutGate>,
+    /// The rate of differing requests that the gate of the rollout allows (`rollout.max_mismatch_rate`), 0..=1; `None` of an earlier program.
+    #[serde(default)]
+    pub max_mismatch_rate: Option<f64>,
     /// Why the state of the rollout is not on disk as it is here; `None` if it is. The percent does not rise meanwhile.
     pub state_error: Option<String>,
-    /// Seconds that `legacy` and `candidate` are of, at the most.
+    /// Seconds that `legacy`, `candidate` and `shadow` are of, at the most (`rollout.window`).
     pub window_seconds: f64,
+    /// Since when they count: with each other percent they begin anew. `None` before anything was looked at, and of an earlier program.
+    #[serde(default)]
+    pub window_since: Option<Timestamp>,
     /// The legacy in the last window, for clients and as the shadow of the candidate: of the requests that the candidate may
     /// serve.
     pub legacy: RolloutSide,
@@ -162,249 +176,28 @@ pub struct RolloutSide {
     pub p95_us: Option<u64>,
 }
 
-/// Routes that are named in a sentence.
-const MOST_NAMED: usize = 3;
-
-impl RolloutDocument {
-    /// How it stands, in one line for people: what only changes when it does.
-    pub fn told(&self) -> String {
-        let Self {
-            percent, target, ..
-        } = self;
-        match (&self.fell_back, &self.waits) {
-            (Some(fall), _) => {
-                let again = self.again.map_or_else(String::new, |again| {
-                    let wanted = self.blocked.map_or_else(String::new, |wanted| {
-                        format!("{wanted} % is wanted by the configuration; ")
-                    });
-                    format!("; {wanted}`parity rollout set {again}` begins again")
-                });
-                format!(
-                    "fell back from {} % to 0 % at {} by {}: {}{again}",
-                    fall.from, fall.at, fall.who, fall.reason
-                )
-            }
-            (None, Some(why)) => {
-                format!("{percent} % of clients served by the candidate; {target} % waits: {why}")
-            }
-            (None, None) => format!("{percent} % of clients served by the candidate"),
-        }
-    }
-
-    /// The same with what it does not say: which share of the requests that is, and what stays at the legacy.
-    pub fn told_whole(&self) -> String {
-        let mut told = vec![self.told()];
-        told.extend(self.share_told());
-        told.extend(self.lost_told());
-        told.extend(self.errors_alone_told());
-        told.extend(self.kept_told(MOST_NAMED));
-        told.join("; ")
-    }
-
-    /// Which share of all requests the candidate served; `None` before there are any, or while it serves nobody.
-    pub fn share_told(&self) -> Option<String> {
-        let share = self.requests_served as f64 / self.requests.max(1) as f64 * 100.0;
-        (self.percent > 0.0 && self.requests > 0).then(|| {
-            format!(
-                "{share:.1} % of requests ({} of {}) since then",
-                self.requests_served, self.requests
-            )
-        })
-    }
-
-    /// That the gate decides on a part of the record because a process was killed; `None` if it does not.
-    pub fn lost_told(&self) -> Option<String> {
-        let lost = self.gate.as_ref()?.lost.as_ref()?;
-        Some(format!("the gate decides {lost}"))
-    }
-
-    /// A sentence for each route that stays at the legacy, the first of them.
-    pub fn kept_told(&self, most: usize) -> Vec<String> {
-        let mut told: Vec<String> = self.kept.iter().take(most).map(RolloutKept::told).collect();
-        let more = self.kept.len().saturating_sub(most) as u64 + self.kept_more;
-        if more > 0 {
-            told.push(format!("{more} more routes stay at the legacy"));
-        }
-        told
-    }
-
-    /// That the candidate was found to be no worse by errors alone; `None` if its times were compared, or nothing was found yet.
-    pub fn errors_alone_told(&self) -> Option<String> {
-        let RolloutShown {
-            good,
-            by_errors_alone,
-            ..
-        } = &self.shown;
-        (good.is_some() && *by_errors_alone).then(|| {
-            "no worse than the legacy by errors alone: answers are not timed of both services, so whether it is slower is not known".to_owned()
-        })
-    }
-
-    /// How far the candidate is judged at this percent.
-    pub fn judged_told(&self) -> String {
-        let RolloutShown {
-            served,
-            needed,
-            unjudged,
-            good,
-            by_errors_alone,
-        } = &self.shown;
-        let alone = if *by_errors_alone {
-            " by errors alone"
-        } else {
-            ""
-        };
-        let of = if self.percent > 0.0 {
-            "requests that it served"
-        } else {
-            "requests that it got as a shadow"
-        };
-        match good {
-            Some(at) if self.percent > 0.0 => format!(
-                "no worse than the legacy{alone} at {} %: judged at {at}, {served} {of}",
-                self.percent
-            ),
-            Some(at) => format!("no worse than the legacy{alone} as its shadow: judged at {at}"),
-            None if unjudged < needed => format!("not judged: {unjudged} of {needed} {of}"),
-            None => format!(
-                "not judged: of {unjudged} {of}, too few answers of both services are timed"
-            ),
-        }
-    }
-}
-
-impl RolloutKept {
-    /// In words.
-    pub fn told(&self) -> String {
-        let Self {
-            route, requests, ..
-        } = self;
-        match self.compared {
-            0 => format!("{route}: never served nor compared ({requests} requests)"),
-            compared => format!("{route}: never served ({requests} requests, {compared} compared)"),
-        }
-    }
-}
-
-impl RolloutGate {
-    /// Whether it was a pass.
-    pub fn is_pass(&self) -> bool {
-        self.outcome == Outcome::Pass
-    }
-
-    /// In words.
-    pub fn told(&self) -> String {
-        let reason = self.reason.as_ref();
-        let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
-        let lost = self.lost.as_ref();
-        let lost = lost.map_or_else(String::new, |lost| format!(", {lost}"));
-        format!("{} at {}{lost}{reason}", self.outcome, self.at)
-    }
-}
-
-impl RolloutSide {
-    /// In words.
-    pub fn told(&self) -> String {
-        let time = self.p95_us.map_or_else(String::new, |micros| {
-            format!(", 95 % within {}", elapsed(micros))
-        });
-        format!("{} requests, {} errors{time}", self.requests, self.errors)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn full() -> RolloutDocument {
-        RolloutDocument {
-            percent: 100.0,
-            target: 100.0,
-            requests: 200,
-            requests_served: 100,
-            kept: vec![RolloutKept {
-                route: "POST /orders".to_owned(),
-                requests: 100,
-                compared: 0,
-            }],
-            ..RolloutDocument::default()
-        }
-    }
-
-    #[test]
-    fn all_clients_are_not_all_requests() {
-        let mut document = full();
-        assert_eq!(
-            document.told_whole(),
-            "100 % of clients served by the candidate; 50.0 % of requests (100 of 200) since then; \
-             POST /orders: never served nor compared (100 requests)"
-        );
-        document.kept[0].compared = 7;
-        document.kept_more = 2;
-        assert_eq!(
-            document.kept_told(1),
-            [
-                "POST /orders: never served (100 requests, 7 compared)",
-                "2 more routes stay at the legacy"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_fall_back_says_what_was_reached_and_begins_again_from_below() {
-        let document = RolloutDocument {
-            fell_back: Some(RolloutFall {
-                at: Timestamp::from_micros(0),
-                who: "parity".to_owned(),
-                reason: "errors".to_owned(),
-                from: 60.0,
-            }),
-            blocked: Some(100.0),
-            again: Some(1.0),
-            ..RolloutDocument::default()
-        };
-        let told = document.told();
-        assert!(told.starts_with("fell back from 60 % to 0 % at "), "{told}");
-        assert!(
-            told.ends_with("`parity rollout set 1` begins again"),
-            "{told}"
-        );
-        assert!(!told.contains("set 100"), "{told}");
-    }
-
-    #[test]
-    fn who_served_too_little_is_not_judged() {
-        let mut document = full();
-        document.shown = RolloutShown {
-            served: 58,
-            needed: 100,
-            unjudged: 58,
-            good: None,
-            by_errors_alone: false,
-        };
-        assert_eq!(
-            document.judged_told(),
-            "not judged: 58 of 100 requests that it served"
-        );
-        document.shown.good = Some(Timestamp::from_micros(0));
-        assert!(
-            document
-                .judged_told()
-                .contains("58 requests that it served")
-        );
-        assert_eq!(document.errors_alone_told(), None);
-        document.shown.by_errors_alone = true;
-        assert!(
-            document
-                .judged_told()
-                .starts_with("no worse than the legacy by errors alone at 100 %"),
-        );
-        assert!(
-            document
-                .told_whole()
-                .contains("so whether it is slower is not known")
-        );
-        document.shown.good = None;
-        assert_eq!(document.errors_alone_told(), None, "nothing was found yet");
-    }
+/// How the rollout of one process stood, by the last line that the record has of it: what is known where the mirror is not asked. What waits,
+/// how both services do, and what comes next only the mirror knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RolloutRecorded {
+    /// Which process.
+    pub instance: String,
+    /// Percent of the clients that the candidate serves, by the last line.
+    pub percent: f64,
+    /// When it became that, as far as the lines say it.
+    pub since: Timestamp,
+    /// Who made it that: `parity`, or the name or the address of a person; empty where it was so when the process began.
+    pub who: String,
+    /// Why, in words; empty if nobody said.
+    pub why: String,
+    /// What took the clients back, unless somebody has set a percent since.
+    pub fell_back: Option<RolloutFall>,
+    /// When the last line was written.
+    pub told: Timestamp,
+    /// When the process was last heard of; `None` if the record does not say.
+    pub heard: Option<Timestamp>,
+    /// Whether it was heard of in the last seconds: otherwise nobody knows whether it serves.
+    pub at_work: bool,
+    /// When a process of this name began that said nothing of a rollout, behind the last line.
+    pub began_without: Option<Timestamp>,
 }

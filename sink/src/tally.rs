@@ -94,12 +94,7 @@ pub struct TallyConfig {
     pub started: Timestamp,
     /// How long a store keeps tallies.
     pub kept: Duration,
-    /// So long before it timed out a request was sent to the candidate.
-    pub candidate_deadline: Duration,
 }
-
-/// As long as a mirror waits for the candidate if nothing else is said.
-const DEFAULT_DEADLINE: Duration = Duration::from_secs(5);
 
 impl TallyConfig {
     /// The default limits, started now; targets are not known to anybody else.
@@ -113,7 +108,6 @@ impl TallyConfig {
             target_key: TargetKey::new(new_id().as_bytes()).name().to_owned(),
             started: Timestamp::now(),
             kept: Retention::default().tallies,
-            candidate_deadline: DEFAULT_DEADLINE,
         }
     }
 }
@@ -212,6 +206,11 @@ impl TallyBook {
         lock(&self.state).terms.add(terms);
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         routes.begin_terms(id, begun);
+    }
+
+    /// From now on the candidate is waited for so long: what times out was sent so long before.
+    pub fn set_candidate_deadline(&self, deadline: Duration) {
+        lock(&self.state).candidate_deadline = deadline;
     }
 
     /// The current generation.

@@ -93,13 +93,16 @@ fn text(document: &RolloutDocument) -> String {
             insisted.map_or_else(String::new, |why| format!(", who insisted although {why}"))
         ));
     }
-    if let Some(gate) = &document.gate {
-        line(format!("gate: {}", gate.told()));
+    if let Some(gate) = document.gate_told() {
+        line(format!("gate: {gate}"));
+    }
+    if let Some(rate) = document.max_mismatch_rate {
+        line(format!("its bound (rollout.max_mismatch_rate): {rate}"));
     }
     if let Some(error) = &document.state_error {
         line(format!("the state is not on disk: {error}"));
     }
-    line(format!("last {} s:", document.window_seconds));
+    line(format!("{}:", document.window_told()));
     line(format!("  legacy     {}", document.legacy.told()));
     line(format!("  candidate  {}", document.candidate.told()));
     line(format!("  as shadow  {}", document.shadow.told()));

@@ -17,11 +17,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use parity_dashboards::server::audit::{self, Auditor};
-use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RunAgain, Site};
+use parity_dashboards::server::{MirrorAdmin, Process, Reruns, RolloutAdmin as _, RunAgain, Site};
 use parity_mirror::{BindError, Drained, Mirror, Replaying, RunError};
-use parity_schemas::audit::{
-    Audit, AuditAction, AuditOutcome, AuditSource, begins as audit_begins,
-};
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource, began as audit_began};
+use parity_schemas::rollout::moved::RolloutBegin;
 use parity_schemas::time::Timestamp;
 use parity_sink::TallyBook;
 use prometheus_client::registry::Registry;
@@ -260,10 +259,13 @@ impl Instance {
         self.handle.set_shadowing(on);
     }
 
-    /// Keeps that it began, and whether it shadows: it does as it is configured, whatever was switched in the process before.
+    /// Keeps that it began, whether it shadows, and how its rollout stands: it shadows as it is configured, whatever was switched in the process
+    /// before.
     pub(crate) fn began(&self) {
         let what = (AuditAction::Started, AuditSource::Command);
-        let told = audit_begins(self.handle.mirror.shadowing()).to_owned();
+        let rollout = self.handle.rollout.as_ref();
+        let rollout = rollout.map(|rollout| RolloutBegin::from(&rollout.document()));
+        let told = audit_began(self.handle.mirror.shadowing(), rollout.as_ref());
         self.changed(what, AuditOutcome::Done, (String::new(), told));
     }
 

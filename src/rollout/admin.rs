@@ -1,6 +1,6 @@
 //! What a person sees of the rollout, and does to it, by the admin port.
 
-use parity_dashboards::server::{RolloutAdmin, RolloutSet, RolloutWish};
+use parity_dashboards::server::{RolloutAdmin, RolloutDone, RolloutSet, RolloutWish};
 use parity_mirror::ServedCounts;
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::RouteEvidence;
@@ -45,6 +45,7 @@ impl RolloutAdmin for Controller {
         RolloutDocument {
             schema: ROLLOUT_SCHEMA.to_owned(),
             percent: inner.saved.percent,
+            since: inner.saved.since,
             target: wanted,
             waits: is_below.then(|| self.waits(&inner)),
             next: next(&self.settings.plan, &inner.saved, now),
@@ -57,8 +58,10 @@ impl RolloutAdmin for Controller {
             blocked,
             set: inner.saved.set.clone(),
             gate: inner.gate.clone(),
+            max_mismatch_rate: Some(self.settings.max_mismatch_rate),
             state_error: inner.unsaved.clone(),
             window_seconds: self.settings.bounds.window.as_secs_f64(),
+            window_since: inner.watch.lately_since(),
             legacy,
             candidate,
             shadow,
@@ -110,14 +113,20 @@ impl RolloutAdmin for Controller {
         }
     }
 
-    fn back(&self, who: &str) {
+    fn back(&self, who: &str) -> RolloutDone {
         let mut inner = self.lock();
+        let mut done = RolloutDone {
+            from: inner.saved.percent,
+            at: Timestamp::now(),
+            lacked: None,
+        };
         // Who makes sure of a fall back that was already has not caused it.
-        if inner.saved.percent <= 0.0 && inner.saved.fell_back.is_some() {
-            return;
+        if inner.saved.percent > 0.0 || inner.saved.fell_back.is_none() {
+            let reason = "somebody took the clients back".to_owned();
+            // The caller, who knows who it was, keeps a line of its own.
+            done.at = self.fall(&mut inner, who, reason).at;
         }
-        let reason = "somebody took the clients back".to_owned();
-        let _line_of_the_caller = self.fall(&mut inner, who, reason);
+        done
     }
 }
 
@@ -129,7 +138,7 @@ impl Controller {
         before: &Saved,
         RolloutWish { percent, insists }: RolloutWish,
         who: &str,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<RolloutDone, String> {
         let is_up = judgement.is_some();
         let mut inner = self.lock();
         if let Some(judgement) = judgement {
@@ -154,24 +163,29 @@ impl Controller {
                 "{why}; whoever takes that on adds `--insist` (`?insist=true`), which the record then says"
             ));
         }
+        let done = RolloutDone {
+            from: inner.saved.percent,
+            at: Timestamp::now(),
+            lacked: lacks.clone(),
+        };
         let set = RolloutChange {
             percent,
-            at: Timestamp::now(),
+            at: done.at,
             who: who.to_owned(),
-            insisted: lacks.clone(),
+            insisted: lacks,
         };
         if is_up {
             self.rise(&mut inner, percent, Some(set))?;
-            return Ok(lacks);
+            return Ok(done);
         }
         self.mirror.set_rollout(percent);
-        inner.saved.percent = percent;
+        inner.saved.is_at(percent, done.at);
         inner.saved.set = Some(set);
         inner.saved.fell_back = None;
         inner.waits = None;
         self.begin(&mut inner);
         self.save(&mut inner);
-        Ok(None)
+        Ok(done)
     }
 
     /// Why the share is lower than what is wanted.

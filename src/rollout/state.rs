@@ -104,6 +104,9 @@ pub(super) struct Saved {
     #[serde(default)]
     pub(super) counts_from: Option<Timestamp>,
     pub(super) percent: f64,
+    /// Since when it is that. An older program does not say.
+    #[serde(default)]
+    pub(super) since: Option<Timestamp>,
     pub(super) set: Option<RolloutChange>,
     pub(super) fell_back: Option<RolloutFall>,
 }
@@ -126,6 +129,7 @@ impl Saved {
             began: Timestamp::now(),
             counts_from: None,
             percent: 0.0,
+            since: None,
             set: None,
             fell_back: None,
         };
@@ -208,6 +212,12 @@ impl Saved {
         self.legacy_version == identity.legacy_version
             && self.candidate_version == identity.candidate_version
             && self.rules_hash.as_ref() == Some(&identity.rules_hash)
+    }
+
+    /// Another percent is in force from then on.
+    pub(super) fn is_at(&mut self, percent: f64, at: Timestamp) {
+        self.percent = percent;
+        self.since = Some(at);
     }
 
     fn is_now(&mut self, served: &Served) {

@@ -24,8 +24,16 @@ const PARTS: u32 = 30;
 /// What was seen in the last window, and at the percent that is in force.
 #[derive(Default)]
 pub(super) struct Watch {
-    kept: VecDeque<(Instant, RolloutSeen)>,
+    kept: VecDeque<Kept>,
     degree: Option<Degree>,
+}
+
+/// What was seen by one moment.
+struct Kept {
+    at: Instant,
+    /// The same for people.
+    time: Timestamp,
+    seen: RolloutSeen,
 }
 
 /// What was seen at one percent.
@@ -122,11 +130,12 @@ impl Role {
 
 impl Watch {
     /// Another percent is in force from what was `seen` on: what was before says nothing of those who come now.
-    pub(super) fn begin(&mut self, seen: &RolloutSeen) {
+    pub(super) fn begin(&mut self, seen: &RolloutSeen, now: Instant) {
         *self = Self {
             degree: Some(Degree::begin(seen)),
-            ..Self::default()
+            kept: VecDeque::new(),
         };
+        self.push(seen.clone(), now);
     }
 
     /// Takes in what was seen by now, and says why all clients must go back, if so; of shadows, why nobody may come.
@@ -140,7 +149,7 @@ impl Watch {
         let degree = self.degree.get_or_insert_with(|| Degree::begin(&seen));
         let needed = bounds.min_requests;
         let front = self.kept.front();
-        let window = front.map(|(_, before)| role.since(&seen, before));
+        let window = front.map(|before| role.since(&seen, &before.seen));
         let enough = |[_, candidate]: &[ServedCounts; 2]| candidate.requests >= needed;
         let since = role.since(&seen, &degree.judged);
         let is_judged = enough(&since);
@@ -202,7 +211,7 @@ impl Watch {
 
     /// What the legacy, the candidate, and the candidate as a shadow did in the last window.
     pub(super) fn lately(&self, seen: &RolloutSeen) -> [ServedCounts; 3] {
-        let Some((_, before)) = self.kept.front() else {
+        let Some(Kept { seen: before, .. }) = self.kept.front() else {
             return Default::default();
         };
         [
@@ -212,18 +221,28 @@ impl Watch {
         ]
     }
 
+    /// Since when [`Self::lately`] counts.
+    pub(super) fn lately_since(&self) -> Option<Timestamp> {
+        self.kept.front().map(|kept| kept.time)
+    }
+
+    fn push(&mut self, seen: RolloutSeen, at: Instant) {
+        let time = Timestamp::now();
+        self.kept.push_back(Kept { at, time, seen });
+    }
+
     /// Keeps what was seen, and drops what is older than the window.
     fn keep(&mut self, seen: RolloutSeen, now: Instant, window: Duration) {
         let age = |at: Instant| now.saturating_duration_since(at);
         // The first one that is as old as the window is where the window begins.
-        while let Some((next, _)) = self.kept.get(1)
-            && age(*next) >= window
+        while let Some(next) = self.kept.get(1)
+            && age(next.at) >= window
         {
             self.kept.pop_front();
         }
-        let last = self.kept.back().map(|(at, _)| age(*at));
+        let last = self.kept.back().map(|kept| age(kept.at));
         if last.is_none_or(|age| age >= window / PARTS) {
-            self.kept.push_back((now, seen));
+            self.push(seen, now);
         }
     }
 }

@@ -66,12 +66,24 @@ impl<'a> Poll<'a> {
     }
 
     /// Whether it counts clients.
-    pub(super) const fn is_of_mirror(&self) -> bool {
+    const fn is_of_mirror(&self) -> bool {
         matches!(self.seen.process, Process::Mirror(_))
     }
 
     pub(super) fn into_seen(self) -> Seen {
         self.seen
+    }
+
+    /// Asks for the status alone, and says whether it is one by which the next one tells what happened between the two; `None` if nothing
+    /// answers, which is told then.
+    pub(super) async fn meets(&mut self) -> Option<bool> {
+        match self.status().await {
+            Ok(()) => Some(self.is_of_mirror()),
+            Err(refused) => {
+                self.lost(refused.told());
+                None
+            }
+        }
     }
 
     /// Asks for everything that is due, and calls `told` when something is known before the rest of it.
@@ -131,6 +143,7 @@ impl<'a> Poll<'a> {
 
     async fn status(&mut self) -> Result<(), Refused> {
         let found: Result<Value, Refused> = self.source.document("/api/v1/status", SHORT).await;
+        let answered = Timestamp::now();
         let status = match found {
             Ok(status) => status,
             Err(Refused::Answered(StatusCode::NOT_FOUND, _)) => {
@@ -144,6 +157,7 @@ impl<'a> Poll<'a> {
                 "its status is not what this program knows: {error}"
             ))
         };
+        self.seen.status_read = Some(answered);
         // Only a sink has partitions.
         if status.get("partitions").is_some() {
             let status: SinkStatus = serde_json::from_value(status).map_err(unknown)?;
@@ -182,6 +196,7 @@ impl<'a> Poll<'a> {
 
     /// Report, decision and history. What the store refuses is told, and what was known stays.
     async fn record(&mut self) -> Result<(), Refused> {
+        let began = Timestamp::now();
         let given = self.source.parameters();
         let asked = async {
             let report: Report = self
@@ -210,6 +225,7 @@ impl<'a> Poll<'a> {
                 self.seen.switches = switches.into();
                 self.seen.decided(report, decision);
                 self.seen.history = Some(Arc::new(history));
+                self.seen.record_read = Some((began, Timestamp::now()));
                 Ok(())
             }
             // The port answered just before, so what takes too long is the store.

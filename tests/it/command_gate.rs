@@ -218,6 +218,21 @@ fn what_differs_is_one_figure_everywhere() {
 }
 
 #[test]
+fn a_class_that_somebody_edited_makes_no_pass() {
+    let place = Place::new();
+    traffic(&place, 400, 4, &[]);
+    let gate = || place.run(&["gate", "--max-mismatch-rate", "0.01"]);
+    let before = gate();
+    assert_eq!(before.code, 1, "{}{}", before.stdout, before.stderr);
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    let edit = "UPDATE tallies SET classes = json_object('transient', mismatch) WHERE mismatch > 0";
+    assert!(store.execute(edit, []).expect("it is edited") > 0);
+    let edited = gate();
+    assert_eq!(edited.code, 3, "{}{}", edited.stdout, edited.stderr);
+    assert!(edited.stdout.contains("test: behind"), "{}", edited.stdout);
+}
+
+#[test]
 fn bad_thresholds_are_usage_errors() {
     let place = Place::new();
     for arguments in [

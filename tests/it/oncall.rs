@@ -142,9 +142,11 @@ fn what_is_down_or_off_is_told_first_and_marked() {
     // After 50 failures the mirror leaves it alone.
     send(&mirror);
     send(&mirror);
-    for of in [&mirror, &ui] {
-        let page = says(of, &["Candidate down</strong>: since ", "Clients now: "]);
-        let [alarm, clients] = ["Candidate down", "Clients now: "].map(|text| page.find(text));
+    // The record counts by minutes, and knows nothing of now.
+    let recorded = "Clients, in the last minute that is recorded (since ";
+    for (of, when) in [(&mirror, "Clients now: "), (&ui, recorded)] {
+        let page = says(of, &["Candidate down</strong>: since ", when]);
+        let [alarm, clients] = ["Candidate down", when].map(|text| page.find(text));
         assert!(alarm < clients && clients.is_some(), "{page}");
     }
     // The mirror has seen it begin, and has written it into the record: so both say the same, each once it has counted them.

@@ -10,6 +10,7 @@ mod leaving;
 mod proves;
 mod refused;
 mod serves;
+mod told;
 mod waits;
 mod writes;
 
@@ -28,10 +29,13 @@ const BODY: &str = "{\"balance\":\"12.50\"}";
 /// Requests with which the gate passes by [`settings`].
 const ENOUGH: usize = 60;
 
+/// How long a candidate has for a head: longer than a busy machine makes it wait, so that nothing is late that does not hang.
+const HEAD_TIMEOUT: &str = "\"20s\"";
+
 /// Settings for a test: of one percent or a schedule (`plan`), with further lines.
 fn settings(plan: &str, more: &str) -> String {
     format!(
-        "[rollout]\n{plan}\nby = \"header:x-user\"\nhead_timeout = \"400ms\"\ngate_interval = \"100ms\"\n\
+        "[rollout]\n{plan}\nby = \"header:x-user\"\nhead_timeout = {HEAD_TIMEOUT}\ngate_interval = \"100ms\"\n\
          max_mismatch_rate = 0.5\n{more}\n"
     )
 }
@@ -42,6 +46,14 @@ fn under_way(percent: f64, more: &str) -> Place {
     let place = Place::new();
     place.write("parity.toml", settings("candidate_percent = 100", more));
     place.write("parity-rollout.json", state(percent).to_string());
+    place
+}
+
+/// The same for a candidate that hangs, for which nobody waits long.
+fn hanging(more: &str) -> Place {
+    let place = under_way(100.0, more);
+    let lines = settings("candidate_percent = 100", more);
+    place.write("parity.toml", lines.replace(HEAD_TIMEOUT, "\"400ms\""));
     place
 }
 
@@ -134,6 +146,18 @@ fn set(mirror: &Mirror<'_>, percent: f64) {
 fn changes(mirror: &Mirror<'_>, action: &str) -> Vec<Value> {
     let page = mirror.ask(&format!("/api/v1/audit?action={action}")).json();
     page["changes"].as_array().cloned().unwrap_or_default()
+}
+
+/// One of them, once it is stored: a change does not wait for the store.
+fn change(mirror: &Mirror<'_>, action: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+    wait_for("a line of the record", || {
+        changes(mirror, action).into_iter().find(|line| is_it(line))
+    })
+}
+
+/// Waits until the log has these words: it is read beside what is answered.
+fn logs(mirror: &Mirror<'_>, words: &str) {
+    wait_for(words, || mirror.log().contains(words).then_some(()));
 }
 
 /// A switch for services that begin to misbehave.

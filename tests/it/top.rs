@@ -227,7 +227,10 @@ fn without_a_screen_it_is_printed_once() {
         let ended = place.run(arguments);
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         for wanted in [
-            "CLIENTS",
+            // Each part says of which moment it is.
+            "CLIENTS (asked ",
+            "PARITY (record read ",
+            "requests/s",
             "FAIL 20 of 20",
             "body /price value on GET /prices/{id}",
         ] {

@@ -9,8 +9,8 @@ use parity_schemas::history::{History, HistoryBucket, RouteHistory};
 
 use super::group_address;
 use super::shell::{Screen, Shell};
-use crate::view::words::{grouped, percent};
-use crate::view::{ChartView, Stretch, Told};
+use crate::view::words::{grouped, percent, plural};
+use crate::view::{ChartView, HistoryChange, Stretch, Told};
 
 /// The sizes of a drawing, in its own units. It is stretched to the width of the page, with its texts, which nobody could read
 /// if a wide one were shrunk to a narrow screen. So there are two, and the style sheet shows the one that fits.
@@ -36,6 +36,10 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 160.0;
 /// The height of a bar of almost nothing: it must be seen that something differs.
 const LEAST: f64 = 2.0;
+/// The room that the numbers of marks need beside each other: two of two digits, with what stands between them.
+const NUMBER: f64 = 44.0;
+/// Changes that are listed beside a chart, the latest; the others are unfolded.
+const MAX_CHANGES: usize = 6;
 /// The width of a bar: one that is alone is no wall.
 const MOST_WIDE: f64 = 48.0;
 /// The height of a sparkline; its width is one for each bucket.
@@ -128,6 +132,18 @@ impl<'a> Chart<'a> {
     /// Where all routes that differ are told of.
     pub(super) fn all(&self) -> String {
         self.shell.scope.to(Screen::Routes.path())
+    }
+
+    /// What changed, in order of time: what is unfolded, and the latest.
+    pub(super) fn changes(&self) -> (&[HistoryChange], &[HistoryChange]) {
+        let all = &self.view.changes[..];
+        all.split_at(all.len().saturating_sub(MAX_CHANGES))
+    }
+
+    /// How many are unfolded, in words.
+    pub(super) fn more_changes(&self) -> String {
+        let (earlier, _) = self.changes();
+        plural(earlier.len() as u64, "earlier change", "earlier changes")
     }
 
     /// What a gap in it means.
@@ -309,12 +325,30 @@ impl Drawing<'_> {
             })
     }
 
-    /// What changed: a line with its number above.
-    pub(super) fn marks(&self) -> impl Iterator<Item = Label> {
-        self.view.changes.iter().map(|change| Label {
-            x: unit(self.across(change.at)),
+    /// When something changed.
+    pub(super) fn marks(&self) -> impl Iterator<Item = String> {
+        let each = self.view.changes.iter();
+        each.map(|change| unit(self.across(change.at)))
+    }
+
+    /// The numbers above the marks. Of those that would lie upon each other the first and the last stand above the first.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = Label> {
+        let mut near: Vec<(f64, usize, usize)> = Vec::new();
+        for change in &self.view.changes {
+            let x = self.across(change.at);
+            match near.last_mut() {
+                Some((first, _, last)) if x - *first < NUMBER => *last = change.number,
+                _ => near.push((x, change.number, change.number)),
+            }
+        }
+        near.into_iter().map(|(x, first, last)| Label {
+            x: unit(x),
             y: unit(TOP - 6.0),
-            text: change.number.to_string(),
+            text: if first == last {
+                first.to_string()
+            } else {
+                format!("{first}–{last}")
+            },
         })
     }
 

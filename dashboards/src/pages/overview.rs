@@ -17,11 +17,13 @@ use parity_schemas::visible::visible;
 use crate::view::words::{grouped, plural, version};
 use crate::view::{
     Alert, AllUnanswered, Browsed, Browsing, CauseName, ClientsView, Decided, Entry, GroupTimes,
-    Headline, Lately, Now, ReportView, Tone, a_day_ago, history_sentences, left_out,
+    Headline, Lately, Now, ReportView, Tone, Values, a_day_ago, history_sentences, left_out,
 };
 
 /// Reasons of a decision that stand on the overview; the others can be unfolded.
 const MAX_REASONS: usize = 4;
+/// Causes and groups that are named with the verdict.
+const MAX_WORST: usize = 3;
 /// Causes and groups on the overview.
 const MAX_TOP: usize = 5;
 /// Routes of one outcome that are named on the overview, those with the most to say first.
@@ -43,6 +45,28 @@ impl Reasons {
 struct Top<'a> {
     entries: Vec<Entry<'a>>,
     extent: String,
+}
+
+impl<'a> Top<'a> {
+    /// What the first screen names, for who has no time to scroll: the most frequent.
+    fn worst(&self) -> Vec<&Entry<'a>> {
+        let mut all: Vec<_> = self.entries.iter().collect();
+        all.sort_by_key(|entry| std::cmp::Reverse(entry.at_least()));
+        all.truncate(MAX_WORST);
+        all
+    }
+}
+
+/// The values of an example, but for those of a status, which its name says.
+fn values<'a>(entry: &'a Entry<'a>) -> Option<&'a Values<'a>> {
+    match entry {
+        Entry::Cause(cause) if matches!(cause.name, CauseName::Status(..)) => None,
+        Entry::Cause(cause) => {
+            let mut members = cause.listed().iter();
+            members.find_map(|member| member.difference.values.as_ref())
+        }
+        Entry::Group(group) => group.difference.values.as_ref(),
+    }
 }
 
 /// How many routes are decided in which way, those that fail, and those that are not decided.
@@ -91,6 +115,8 @@ struct NowTold {
     tone: Tone,
     /// What the title says of them.
     title: &'static str,
+    /// Of which time `now` is.
+    label: String,
     now: String,
     /// The time that is shown, in words.
     span: String,
@@ -158,6 +184,7 @@ pub(crate) fn overview(
         lately,
         status: shell.status.as_ref(),
         candidate_version: &decided.report.candidate_version,
+        allowed: decided.decision.thresholds.max_mismatch_rate,
     };
     let counted = decided.report.counted_window();
     let begins = [history.window, counted].into_iter().flatten();
@@ -175,6 +202,7 @@ pub(crate) fn overview(
             is_there: history.window.is_some() || view.report.window.is_some(),
             tone: now.tone(),
             title: now.title(),
+            label: now.label(second),
             now: now.told(second),
             span: shell.span(),
             shown: view.clients_of(history),

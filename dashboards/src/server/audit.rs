@@ -259,6 +259,13 @@ impl Asked {
         self
     }
 
+    /// Of when it was done, where that is told elsewhere, too: it may take as long as a decision until then.
+    #[must_use]
+    pub(super) const fn at(mut self, time: Timestamp) -> Self {
+        self.line.time = time;
+        self
+    }
+
     /// The same off the runtime. Whoever asked may be gone meanwhile: it is written all the same.
     pub(super) async fn written(self, outcome: AuditOutcome, detail: impl Into<String>) {
         let detail = detail.into();

@@ -292,12 +292,19 @@ pub(super) async fn health(
     State(site): State<Arc<Site>>,
     Asked(asking): Asked<Asking>,
 ) -> Result<Response, ErrorAnswer> {
-    let Decided { report, .. } = decided(&site, asking.of(&site)).await?;
+    let question = asking.of(&site);
+    let migration = question.selection.migration().to_owned();
+    let found = decided_and(&site, question, move |reader, _| {
+        let runs = reader.run_times(&migration)?;
+        view::rollouts_recorded(reader, &migration, &runs, Timestamp::now())
+    });
+    let (Decided { report, .. }, rollouts) = found.await?;
     Ok(answer::document(&HealthDocument {
         schema: HEALTH_SCHEMA.to_owned(),
         migration: report.migration,
         complete_until: report.complete_until,
         watermarks: report.watermarks,
+        rollouts,
     }))
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use parity_schemas::audit::{AuditAction, AuditOutcome};
+use parity_schemas::rollout::moved::RolloutMove;
 use parity_schemas::value::{self, percent};
 
 use super::answer::{self, ErrorAnswer, no_mirror};
 use super::audit::Asked;
 use super::parameters::{self, Parameters};
-use super::site::{RolloutAdmin, RolloutSet, RolloutWish, Site};
+use super::site::{RolloutAdmin, RolloutDone, RolloutSet, RolloutWish, Site};
 use super::visit::{Visited, Visitor};
 
 /// What takes all clients back.
@@ -49,14 +50,13 @@ pub(super) async fn change(
     let rollout = of(&site)?;
     let who = name(&site.visitor);
     if to == BACK {
-        let before = rollout.document().percent;
         let asked = Asked::by(&site.visitor, &site, AuditAction::RolloutBack, "");
         let falling = Arc::clone(&rollout);
         // Off the runtime: it ends on the disk, which others who ask must not wait for.
         let fallen = tokio::task::spawn_blocking(move || falling.back(&who));
-        fallen.await.map_err(|_| panicked())?;
-        let detail = format!("{before} % → 0 %");
-        asked.written(AuditOutcome::Done, detail).await;
+        let done = fallen.await.map_err(|_| panicked())?;
+        let moved = moved(&done, 0.0, &[]);
+        asked.at(done.at).written(AuditOutcome::Done, moved).await;
         return Ok(answer::document(&rollout.document()));
     }
     let wanted = percent(&to).map_err(|why| ErrorAnswer::bad(format!("{why}, or {BACK}")))?;
@@ -64,7 +64,6 @@ pub(super) async fn change(
     let deciding = Arc::clone(&rollout);
     // Off the runtime, and to its end: who asked may be gone meanwhile, and what was done has its line all the same.
     let done = tokio::task::spawn_blocking(move || {
-        let before = deciding.document().percent;
         let wish = RolloutWish {
             percent: wanted,
             insists,
@@ -75,15 +74,14 @@ pub(super) async fn change(
             lost,
         } = deciding.set(wish, &who);
         let asked = asked.about(decision);
-        let lost = lost.map_or_else(String::new, |lost| format!("; the gate passes {lost}"));
         match &done {
-            Ok(None) => {
-                let detail = format!("{before} % → {wanted} %{lost}");
-                asked.ended(AuditOutcome::Done, detail);
-            }
-            Ok(Some(lacked)) => {
-                let detail = format!("{before} % → {wanted} %, insisted although {lacked}{lost}");
-                asked.ended(AuditOutcome::Done, detail);
+            Ok(done) => {
+                let lacked = done.lacked.as_ref();
+                let lacked = lacked.map(|lacked| format!("insisted although {lacked}"));
+                let lost = lost.map(|lost| format!("the gate passes {lost}"));
+                let why: Vec<String> = lacked.into_iter().chain(lost).collect();
+                let moved = moved(done, wanted, &why);
+                asked.at(done.at).ended(AuditOutcome::Done, moved);
             }
             Err(why) => asked.ended(AuditOutcome::Refused, format!("{wanted} %: {why}")),
         }
@@ -94,6 +92,16 @@ pub(super) async fn change(
         Ok(Err(why)) => Err(ErrorAnswer::conflict(why)),
         Err(_) => Err(panicked()),
     }
+}
+
+/// What its line says.
+fn moved(done: &RolloutDone, to: f64, why: &[String]) -> String {
+    RolloutMove {
+        from: done.from,
+        to,
+        why: why.join("; "),
+    }
+    .to_string()
 }
 
 fn panicked() -> ErrorAnswer {

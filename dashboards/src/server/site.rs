@@ -41,7 +41,7 @@ pub trait RolloutAdmin: Send + Sync {
     /// long as a decision.
     fn set(&self, wish: RolloutWish, who: &str) -> RolloutSet;
     /// All clients go back to the legacy, and stay there until somebody sets another percent.
-    fn back(&self, who: &str);
+    fn back(&self, who: &str) -> RolloutDone;
 }
 
 /// What somebody wants of a rollout.
@@ -53,11 +53,22 @@ pub struct RolloutWish {
     pub insists: bool,
 }
 
+/// What was done to a rollout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RolloutDone {
+    /// The percent before.
+    pub from: f64,
+    /// When, as the status of the rollout says it.
+    pub at: Timestamp,
+    /// What was not shown of the candidate where somebody insisted.
+    pub lacked: Option<String>,
+}
+
 /// What came of setting a percent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RolloutSet {
-    /// What was not shown of the candidate where somebody insisted; an error says why it is not done.
-    pub done: Result<Option<String>, String>,
+    /// What was done; an error says why it is not.
+    pub done: Result<RolloutDone, String>,
     /// The stored decision of the gate by which it was done or not, if it needed one.
     pub decision: Option<Uuid>,
     /// What was lost with a process that was killed, if the gate decided only on what came after it; in words.

@@ -95,6 +95,19 @@ pub(super) fn lines(pane: Pane, seen: &Seen) -> Vec<Line<'static>> {
     lines
 }
 
+/// Of which moment a pane is: its parts are asked for one after the other, and the record rarer than the status. `None` before anything came.
+pub(super) fn moment(pane: Pane, seen: &Seen) -> Option<String> {
+    let record = seen.record_span();
+    match pane {
+        Pane::Clients | Pane::Trust => {
+            let status = seen.status_read.map(|at| format!("asked {}", clock(at)));
+            let both: Vec<String> = status.into_iter().chain(record).collect();
+            Some(both.join(", ")).filter(|both| !both.is_empty())
+        }
+        Pane::Verdict | Pane::Rate | Pane::Differences | Pane::Routes => record,
+    }
+}
+
 fn waiting(seen: &Seen) -> Line<'static> {
     match (&seen.trouble, &seen.connection) {
         (Some(trouble), _) => Line::styled(sentence(trouble), BAD),

@@ -1,15 +1,14 @@
 //! What is known now: the documents that were last answered, and what follows from two of them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parity_schemas::audit::{Audit, AuditAction};
-use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Decision;
 use parity_schemas::history::History;
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 
+use super::meter::{Live, Overhead};
 use crate::view::changes::{stopped, who};
 use crate::view::words::{percent, shown, version};
 use crate::view::{
@@ -33,6 +32,11 @@ pub struct Seen {
     pub(crate) decided: Option<Arc<Decided>>,
     /// How parity held lately.
     pub history: Option<Arc<History>>,
+    /// When the status was answered last.
+    pub status_read: Option<Timestamp>,
+    /// When the record was asked for the last time and answered: report, decision and history come one after the other, and rarer than
+    /// the status. From the first question to the last answer.
+    pub record_read: Option<(Timestamp, Timestamp)>,
     /// The switches of shadowing, asked for while it is off: since when, and by whom.
     pub switches: Arc<[Audit]>,
     /// Why there is no report although the port answers.
@@ -57,6 +61,17 @@ pub enum Connection {
     },
 }
 
+impl Connection {
+    /// When it last answered.
+    const fn last(&self) -> Option<Timestamp> {
+        match self {
+            Self::Asking => None,
+            Self::Answered(at) => Some(*at),
+            Self::Lost { last, .. } => *last,
+        }
+    }
+}
+
 /// Whose port it is.
 #[derive(Clone, Debug, Default)]
 pub enum Process {
@@ -71,104 +86,6 @@ pub enum Process {
     Reader,
 }
 
-/// What happened to clients between two answers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Live {
-    /// Requests that ended, in a second.
-    pub rate: f64,
-    /// Those of them that got no whole answer of the legacy, 0..=1.
-    pub failed: f64,
-    /// Those of them whose client left before it had one, 0..=1.
-    pub left: f64,
-    /// Those of them that got one that is an error of the legacy's own, 0..=1.
-    pub errors: f64,
-}
-
-/// The time that is added to requests, by the metric of the mirror.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overhead {
-    /// How many requests were within each bound in microseconds, the lowest first.
-    pub within: Vec<(u64, u64)>,
-    /// How many there were.
-    pub count: u64,
-}
-
-impl Overhead {
-    /// What was counted since `earlier`.
-    fn since(&self, earlier: &Self) -> Self {
-        let before = |bound: u64| {
-            let found = earlier.within.iter().find(|(other, _)| *other == bound);
-            found.map_or(0, |(_, count)| *count)
-        };
-        let each = self.within.iter();
-        Self {
-            within: each
-                .map(|(bound, count)| (*bound, count.saturating_sub(before(*bound))))
-                .collect(),
-            count: self.count.saturating_sub(earlier.count),
-        }
-    }
-
-    /// The bound that this share of the requests is within; `None` if nothing was counted, or it is beyond the last bound.
-    pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
-        let wanted = self.count as f64 * share;
-        let mut bounds = self.within.iter();
-        let found = bounds.find(|(_, count)| self.count > 0 && *count as f64 >= wanted);
-        found.map(|(bound, _)| *bound)
-    }
-}
-
-/// Compares one answer with the one before.
-#[derive(Debug, Default)]
-pub struct Meter {
-    before: Option<Counted>,
-    overhead: Option<Overhead>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Counted {
-    ended: u64,
-    failed: u64,
-    left: u64,
-    errors: u64,
-}
-
-impl Meter {
-    /// What happened since the answer before; `None` for the first one, and where the process began anew.
-    pub fn clients(&mut self, status: &Status, passed: Duration) -> Option<Live> {
-        let sum = |wanted: fn(ClientOutcome) -> bool| -> u64 {
-            let counts = status.clients.iter();
-            let counts = counts.filter(|(outcome, _)| wanted(**outcome));
-            counts.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
-        };
-        let now = Counted {
-            ended: sum(|_| true),
-            failed: sum(ClientOutcome::is_failure),
-            left: sum(|outcome| outcome == ClientOutcome::ClientAborted),
-            errors: sum(ClientOutcome::is_error),
-        };
-        let before = self.before.replace(now)?;
-        let ended = now.ended.checked_sub(before.ended)?;
-        let share =
-            |part: u64, before: u64| part.saturating_sub(before) as f64 / ended.max(1) as f64;
-        Some(Live {
-            rate: ended as f64 / passed.as_secs_f64().max(f64::EPSILON),
-            failed: share(now.failed, before.failed),
-            left: share(now.left, before.left),
-            errors: share(now.errors, before.errors),
-        })
-    }
-
-    /// The time that was added to the requests since the answer before, or to all if there was none in between.
-    pub fn overhead(&mut self, now: Overhead) -> Overhead {
-        let since = self.overhead.as_ref().map(|before| now.since(before));
-        let lately = since.filter(|lately| lately.count > 0);
-        let told = lately.unwrap_or_else(|| now.clone());
-        self.overhead = Some(now);
-        told
-    }
-}
-
 impl Seen {
     /// Nothing is known yet.
     pub fn nothing(source: impl Into<String>) -> Self {
@@ -180,6 +97,8 @@ impl Seen {
             overhead: None,
             decided: None,
             history: None,
+            status_read: None,
+            record_read: None,
             switches: Arc::default(),
             trouble: None,
         }
@@ -214,13 +133,22 @@ impl Seen {
         let source = shown(&self.source);
         let told = match &self.connection {
             Connection::Asking => "asking".to_owned(),
-            Connection::Answered(at) => format!("updated {}", clock(*at)),
+            Connection::Answered(at) => {
+                let record = self.record_span().map(|read| format!(", {read}"));
+                format!("updated {}{}", clock(*at), record.unwrap_or_default())
+            }
             Connection::Lost { last, .. } => match last {
                 Some(last) => format!("NO CONNECTION since {}", clock(*last)),
                 None => "NO CONNECTION".to_owned(),
             },
         };
         format!("parity top · {whose}{source} · {migration} · {told}")
+    }
+
+    /// When the record was read, as short as it can be told; `None` before it was.
+    pub(crate) fn record_span(&self) -> Option<String> {
+        let read = self.record_read;
+        read.map(|(from, to)| format!("record read {}", span(Between { from, to })))
     }
 
     /// What must be known before anything else, each in a few words, the gravest first.
@@ -293,10 +221,7 @@ impl Seen {
 
     /// What is known of the candidate beside the counts, when the port last answered; `None` if it never has.
     fn beside(&self) -> Option<Beside<'_>> {
-        let (Connection::Answered(at) | Connection::Lost { last: Some(at), .. }) = self.connection
-        else {
-            return None;
-        };
+        let at = self.connection.last()?;
         let report = self.decided.as_ref().map(|decided| &decided.report);
         Some(Beside {
             at,
@@ -362,11 +287,11 @@ pub(crate) fn legacy_down(since: Option<Timestamp>) -> String {
 
 /// When something was, by the clock; within a span it is as short as the smallest screen needs it.
 fn span(when: Between) -> String {
-    if when.from == when.to {
-        return clock(when.from);
+    let [from, to] = [when.from, when.to].map(clock);
+    if from == to {
+        return from;
     }
-    let from = clock(when.from);
-    format!("{}–{}", from.trim_end_matches(UTC), clock(when.to))
+    format!("{}–{to}", from.trim_end_matches(UTC))
 }
 
 /// What stands behind a time of day.

@@ -1,6 +1,6 @@
 //! What was changed and by whom, in words.
 
-use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource, WRONG_TOKEN, begins};
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, AuditSource, WRONG_TOKEN, shadows};
 
 /// What was changed, or what somebody wanted to be.
 pub(crate) fn what(change: &Audit) -> String {
@@ -56,7 +56,7 @@ pub(crate) fn stopped(changes: &[Audit]) -> Option<&Audit> {
         !of_it.any(|other| other.instance == change.instance && key(other) > key(change))
     };
     let is_off = |change: &&Audit| match change.action {
-        AuditAction::Started => change.detail == begins(false),
+        AuditAction::Started => shadows(&change.detail) == Some(false),
         action => action == AuditAction::ShadowingOff,
     };
     let switches = changes.iter().filter(is_switch);
@@ -78,6 +78,8 @@ pub(crate) fn line(second: i64, instance: &str, action: AuditAction, detail: &st
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::audit::begins;
+
     use super::*;
 
     #[test]

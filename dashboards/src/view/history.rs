@@ -28,7 +28,7 @@ use parity_sink::{Reader, Selection, StoreError};
 
 pub(crate) use self::marks::{starts, switches};
 pub(crate) use self::witnessed::witness;
-pub(crate) use changed::Stretch;
+pub(crate) use changed::{Change, Stretch};
 pub(crate) use chart::ChartView;
 pub(crate) use groups::{GroupTimes, SeenAt, a_day_ago};
 

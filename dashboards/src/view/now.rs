@@ -8,22 +8,27 @@
 
 mod candidate;
 mod clients;
+mod killed;
 mod rollout;
 
 use std::time::Duration;
 
 use parity_schemas::audit::{Audit, AuditAction};
 use parity_schemas::history::{History, HistoryBucket};
+use parity_schemas::rollout::RolloutRecorded;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 use parity_sink::read::history::HistoryFilter;
 use parity_sink::{Reader, Selection, StoreError};
 
+pub(crate) use self::killed::killed;
+
 use super::changes::who;
 use super::down::{Between, LATELY_MICROS, begin_of_now, length, live};
 use super::history::switches;
-use super::words::{grouped, plural, shown, version};
+use super::rollouts;
+use super::words::{plural, shown, version};
 use super::{Status, Tone};
 
 /// Without a request for this long, that is told.
@@ -37,6 +42,8 @@ const MAX_SWITCHES: usize = 100;
 pub(crate) struct Lately {
     recent: History,
     switches: Vec<Audit>,
+    /// How rollouts stood by the audit record.
+    rollouts: Vec<RolloutRecorded>,
     /// How long a process that leaves serving to another one of its name may write beside it, in microseconds.
     handover: i64,
     at: Timestamp,
@@ -63,6 +70,7 @@ impl Lately {
         Ok(Self {
             recent: reader.history(&filter)?,
             switches: switches(reader, migration, None, (MAX_SWITCHES, &runs))?,
+            rollouts: rollouts::recorded(reader, migration, &runs, at)?,
             handover: i64::try_from(handover.as_micros()).unwrap_or(i64::MAX),
             at,
         })
@@ -103,6 +111,8 @@ pub(crate) struct Now<'a> {
     pub(crate) status: Option<&'a Status>,
     /// The version of the candidate in what a report counts.
     pub(crate) candidate_version: &'a str,
+    /// The rate of differing requests that the decision on the page allows.
+    pub(crate) allowed: f64,
 }
 
 /// How long ago something was.
@@ -162,10 +172,10 @@ impl Now<'_> {
         alerts.extend(self.clients(moment));
         alerts.extend(self.leaving(moment));
         alerts.extend(self.candidate(moment));
-        alerts.extend(self.killed(moment));
+        alerts.extend(killed(self.watermarks, moment));
         alerts.extend(self.namesakes(moment));
         alerts.extend(self.shadowing(moment));
-        alerts.extend(self.rollout());
+        alerts.extend(self.rollouts(moment));
         alerts.extend(self.traffic(moment));
         alerts
     }
@@ -220,35 +230,6 @@ impl Now<'_> {
             None => "nothing is compared; the record does not say who stopped it".to_owned(),
         };
         Some(Alert::bad("Shadowing is off", told))
-    }
-
-    /// That processes were killed whose last requests are in no count: as long as that leaves the verdict open.
-    fn killed(&self, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
-        let killed = self.watermarks.iter();
-        let killed = killed.filter_map(|run| match (run.state, run.last_heard, run.succeeded) {
-            (RunState::Replaced, Some(heard), Some(next)) => Some((run, heard, next)),
-            _ => None,
-        });
-        let all: Vec<_> = killed.collect();
-        let (run, heard, next) = all.iter().max_by_key(|(_, heard, _)| *heard)?;
-        // The one that was heard of last need not be the one that began anew last, and each loss must be over.
-        let since = all.iter().map(|(_, _, next)| *next).max()?;
-        let others = match all.len() as u64 - 1 {
-            0 => String::new(),
-            1 => "; so did another before".to_owned(),
-            some => format!("; so did {} others before", grouped(some)),
-        };
-        Some(Alert::bad(
-            "A process was killed",
-            format!(
-                "{} was last heard of at {} and began anew at {}: clients were refused in between, unless something else served them, and \
-                 what it received last is in no count{others}; `parity gate` on all of it does not pass, and with --since \
-                 {since} it leaves that out",
-                shown(&run.instance),
-                moment(*heard),
-                moment(*next),
-            ),
-        ))
     }
 
     /// That two processes have one name, for longer than one takes over from another. Two runs that count for the same are of two

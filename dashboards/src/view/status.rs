@@ -26,6 +26,9 @@ pub struct Status {
     pub candidate_version: String,
     /// Hash of the rules in force.
     pub rules_hash: String,
+    /// The name of the process in the record; empty of a mirror of an earlier program.
+    #[serde(default)]
+    pub instance: String,
     /// When the process began; `None` of a mirror of an earlier program.
     #[serde(default)]
     pub started: Option<Timestamp>,

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::address::{NAMES, is_read_by_some};
+use super::names::{NAMES, is_read_by_some};
 use super::{Asked, MAX_BATCH, Operation, Part};
 
 /// `None` if the body is not a GraphQL request, or cannot be read in one way only.

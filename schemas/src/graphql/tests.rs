@@ -134,8 +134,9 @@ fn a_member_in_a_spelling_that_only_some_servers_read_makes_a_body_unknown() {
 
 /// Other spellings of a name, which some servers take for it.
 fn spellings(name: &str) -> Vec<String> {
-    let mut title = name.to_owned();
-    title[..1].make_ascii_uppercase();
+    let mut letters = name.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let title: String = first.into_iter().chain(letters).collect();
     let parted = |sign: &str| {
         let mut out = String::new();
         for letter in name.chars() {

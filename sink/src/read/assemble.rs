@@ -52,6 +52,8 @@ pub(super) struct Sums {
     /// When the last tally of each instance and run ended.
     runs: BTreeMap<(String, Uuid), Timestamp>,
     routes: BTreeMap<String, RouteSums>,
+    /// Whether groups or sets count what their tallies do not.
+    are_contradicted: bool,
     pub(super) groups: Groups,
     pub(super) sets: SetSums,
     /// What was left out on demand.
@@ -130,6 +132,22 @@ impl Sums {
         sums.legacy_head_latency.merge(&tally.legacy_head_latency);
         sums.candidate_head_latency
             .merge(&tally.candidate_head_latency);
+    }
+
+    /// Each mismatch is counted at once, with its class: in its tally, in its set if that has a place, and in each of its groups, of which the
+    /// gravest gives it its class. So no set and no group has more of a class than its route, and no set more than its groups. Where they do, somebody has edited the class in
+    /// one of the tables, and nothing may be decided by it; where rows come in any order, they may also be late.
+    pub(super) fn look_for_contradictions(&mut self) {
+        self.are_contradicted |= self.routes.iter().any(|(route, sums)| {
+            let classes = &sums.counts.classes;
+            self.sets.have_more(route, classes)
+                || self.groups.have_more(route, classes)
+                || self
+                    .sets
+                    .of_route(route)
+                    .iter()
+                    .any(|set| self.groups.have_less(route, set))
+        });
     }
 
     /// What was counted of each route, for who knows the rules.

@@ -1,6 +1,6 @@
 //! Changes of running processes: what is asked for.
 
-use parity_schemas::audit::AuditAction;
+use parity_schemas::audit::{AuditAction, AuditOutcome};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
@@ -14,6 +14,8 @@ pub struct AuditFilter {
     pub migration: Option<String>,
     /// Only of this kind.
     pub action: Option<AuditAction>,
+    /// Only with this outcome.
+    pub outcome: Option<AuditOutcome>,
     /// Only at this time or later.
     pub since: Option<Timestamp>,
     /// Only before this time.

@@ -75,6 +75,9 @@ impl Conditions {
         if let Some(action) = filter.action {
             conditions.is("action", action.as_str());
         }
+        if let Some(outcome) = filter.outcome {
+            conditions.is("outcome", outcome.as_str());
+        }
         conditions.is_within(filter.since, filter.until);
         if let Some((time, id)) = filter.before {
             conditions.is_before(time, id);

@@ -8,11 +8,10 @@ use std::rc::Rc;
 
 use parity_schemas::attributes::{AttributeCounts, add_attributes};
 use parity_schemas::digest::ExchangeDigest;
-use parity_schemas::evidence::GroupEvidence;
-use parity_schemas::evidence::Window;
+use parity_schemas::evidence::{GroupEvidence, SetEvidence, Window};
 use parity_schemas::known::KnownState;
 use parity_schemas::recheck::{
-    ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
+    ClassCounts, EvidenceCounts, MismatchClass, RecheckEvidence, add_counts, complete_classes,
 };
 use parity_schemas::record::{RecordedFinding, target};
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
@@ -29,6 +28,9 @@ use crate::tally::{OTHER, other_group};
 /// Most groups of a report; further ones, in the order of their first interval, are added up as `_other`. So many come
 /// from patterns that never repeat; nobody reads them, and they must not fill memory.
 const MAX_REPORT_GROUPS: usize = 10_000;
+/// The gravest classes, the gravest first: a mismatch has none below that of any of its groups. A group about which a recheck told nothing is
+/// unconfirmed whatever its mismatch is.
+const COUNTING: [MismatchClass; 2] = [MismatchClass::Confirmed, MismatchClass::Unstable];
 /// How many mismatches are tried as the example of a group, because the newest may have been dropped before it was
 /// stored.
 pub(super) const EXAMPLES_TRIED: usize = 4;
@@ -116,6 +118,40 @@ impl Groups {
                 last_seen: sums.last_seen,
             })
             .collect()
+    }
+
+    /// Whether a group of a route has more mismatches that are [`COUNTING`] than the route has. What is added up as `_other` may count one
+    /// several times.
+    pub(super) fn have_more(&self, route: &str, classes: &ClassCounts) -> bool {
+        let groups = self.by_route.get(route).into_iter().flatten();
+        let mut groups = groups.filter(|(fingerprint, _)| *fingerprint != OTHER);
+        groups.any(|(_, sums)| {
+            // Together with the graver ones.
+            let [mut own, mut most] = [0; 2];
+            COUNTING.iter().any(|class| {
+                let of = |counts: &ClassCounts| counts.get(class).copied().unwrap_or_default();
+                own += of(&sums.classes);
+                most += of(classes);
+                own > most
+            })
+        })
+    }
+
+    /// Whether a set of groups has more mismatches that are [`COUNTING`] than these groups together: each has its class from one of them. Of a
+    /// route with more groups than have a place that is not known.
+    pub(super) fn have_less(&self, route: &str, set: &SetEvidence) -> bool {
+        let Some(groups) = self.by_route.get(route) else {
+            return false;
+        };
+        let is_whole = !groups.contains_key(OTHER);
+        let mut counting = COUNTING.iter();
+        is_whole
+            && counting.any(|class| {
+                let of = |counts: &ClassCounts| counts.get(class).copied().unwrap_or_default();
+                let wanted = of(&set.classes);
+                let own = set.fingerprints.iter().filter_map(|name| groups.get(name));
+                wanted > 0 && own.map(|sums| of(&sums.classes)).sum::<u64>() < wanted
+            })
     }
 
     /// Forgets a route.

@@ -64,6 +64,17 @@ impl SetSums {
             .collect()
     }
 
+    /// Whether the sets of a route have more mismatches of a class than it has.
+    pub(super) fn have_more(&self, route: &str, classes: &ClassCounts) -> bool {
+        let mut sum = ClassCounts::new();
+        let sets = self.by_route.get(route).into_iter().flatten();
+        for (_, sums) in sets {
+            add_counts(&mut sum, &sums.classes);
+        }
+        let most = |class| classes.get(class).copied().unwrap_or_default();
+        sum.iter().any(|(class, count)| *count > most(class))
+    }
+
     /// Forgets a route.
     pub(super) fn remove(&mut self, route: &str) {
         let gone = self.by_route.remove(route);

@@ -274,7 +274,10 @@ impl SqliteReader {
             selection,
             with_details,
         };
-        count_up(self, self.remembered.as_ref(), &counting)
+        let mut sums = count_up(self, self.remembered.as_ref(), &counting)?;
+        // In one transaction nothing is newer than what it is a part of.
+        sums.look_for_contradictions();
+        Ok(sums)
     }
 
     /// Routes of which something was compared in the times that a selection leaves out, under any rules.

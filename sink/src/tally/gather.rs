@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::lately::{CandidateSeen, WaitedFor};
@@ -64,6 +65,8 @@ pub(super) struct State {
     /// Clients that gave up since the process began, by the service that they waited for.
     pub(super) gave_up: [u64; WaitedFor::ALL.len()],
     pub(super) stretches: Stretches,
+    /// So long before it timed out a request was sent to the candidate; nothing until it is set.
+    pub(super) candidate_deadline: Duration,
     /// What was counted of the candidate in this look.
     looked: Look,
     pub(super) erring: Erring,
@@ -153,7 +156,7 @@ impl TallyBook {
         if looked.is_any() {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
             let version = routes.candidate_version();
-            let before = self.config.candidate_deadline;
+            let before = state.candidate_deadline;
             state.stretches.look(looked, version, now, before);
             state.erring.look(&verdicts, version, now);
         }

@@ -1,8 +1,10 @@
 //! Which rows are removed, and when: by age, and by the size of the file.
 //!
-//! For space, sums that only make readers faster go first. Then samples (full exchanges) go, then the slim rows of mismatches, oldest first. Tallies are removed by age only
-//! and decisions never, because what a decision rests on is not given up for space. Each step touches a few hundred
-//! rows in a transaction of its own, so an insert never waits for more than some milliseconds of it.
+//! For space, samples (full exchanges) go first, then the slim rows of mismatches, oldest first. Tallies are removed by age only
+//! and decisions never, because what a decision rests on is not given up for space. Sums that only make readers faster are small
+//! beside what they save: without them a page of a full store takes ten times as long. So they go last, unless they are a large
+//! part of the file. Each step touches a few hundred rows in a transaction of its own, so an insert never waits for more than some
+//! milliseconds of it.
 
 use std::time::Duration;
 
@@ -15,6 +17,9 @@ use crate::retention::Retention;
 const SAMPLES_PER_STEP: u32 = 100;
 /// Sums of six hours removed per step: each may be some megabytes.
 const BLOCKS_PER_STEP: u32 = 4;
+/// The part of the allowed size above which sums of six hours go before what is evidence. Those of ten days of a busy service
+/// take a hundredth of the default size.
+const BLOCKS_PART: u64 = 16;
 /// Slim rows or tallies removed per step.
 const ROWS_PER_STEP: u32 = 500;
 /// Free pages that stay in the file (16 MiB of 4 KiB pages), because the next batches use them again. Shrinking the
@@ -42,18 +47,13 @@ pub(super) fn step(connection: &mut Connection, retention: &Retention) -> rusqli
     }
     let pages = Pages::of(connection)?;
     if pages.used_bytes() > retention.max_bytes {
-        // First what only makes readers faster.
-        if remove_blocks(connection)? {
-            return Ok(Step::More);
-        }
         let forever = i64::MAX;
-        return Ok(
-            if clear_samples(connection, forever)? || remove_mismatches(connection, forever)? {
-                Step::More
-            } else {
-                Step::Exhausted
-            },
-        );
+        let are_large = blocks_bytes(connection)? > retention.max_bytes / BLOCKS_PART;
+        let removed = are_large && remove_blocks(connection)?
+            || clear_samples(connection, forever)?
+            || remove_mismatches(connection, forever)?
+            || remove_blocks(connection)?;
+        return Ok(if removed { Step::More } else { Step::Exhausted });
     }
     if pages.free > FREE_PAGES_KEPT {
         // SQLite frees one page for each row that is read, so read until there are no more.
@@ -80,6 +80,16 @@ fn remove_old(
         || remove_tallies(connection, before(retention.tallies))?
         || remove_watermarks(connection, before(retention.tallies))?
         || remove_changes(connection, before(retention.tallies))?)
+}
+
+/// What the sums of six hours take. Their lengths are in the heads of their rows, so that none is read.
+fn blocks_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let bytes: i64 = connection
+        .prepare_cached(
+            "SELECT coalesce(sum(octet_length(sums) + octet_length(runs)), 0) FROM block_sums",
+        )?
+        .query_row((), |row| row.get(0))?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
 /// Removes the oldest sums of six hours.

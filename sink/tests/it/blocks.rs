@@ -12,9 +12,11 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use parity_sink::write::Retention;
 use parity_sink::{Reader, Selection, WriterOptions};
+use rusqlite::Connection;
 use uuid::Uuid;
 
-use crate::support::{Store, book, group_tally, number, tally, wait_until};
+use crate::retention::used_bytes;
+use crate::support::{Store, book, group_tally, mismatch, number, tally, wait_until};
 
 const MINUTE: i64 = 60_000_000;
 const BLOCK: i64 = 360;
@@ -71,7 +73,12 @@ pub(crate) fn minute(minute: i64) -> Vec<Record> {
                 route: route.to_owned(),
                 set_id: set_id([name.as_str()]),
                 fingerprints: vec![name],
-                classes: [(MismatchClass::Confirmed, 2)].into(),
+                // As its only group.
+                classes: [
+                    (MismatchClass::Confirmed, 1),
+                    (MismatchClass::Unconfirmed, 1),
+                ]
+                .into(),
                 never_asked: number % 2,
             })));
         }
@@ -375,4 +382,66 @@ fn blocks_go_with_their_rows() {
     let finished = writer.finish(std::time::Duration::from_secs(20));
     assert_eq!(finished.expect("the writer ends").failure, None);
     same(&store, "without the old ones");
+}
+
+/// The writer of a store that is larger than `retention.size`, until this is so.
+fn with_size(store: &Store, max_bytes: u64, what: &str, is_so: impl Fn(&Connection) -> bool) {
+    let retention = Retention {
+        max_bytes,
+        ..Retention::default()
+    };
+    let options = WriterOptions {
+        retention,
+        ..WriterOptions::default()
+    };
+    let writer = store.writer(&book("here"), options);
+    let sql = store.sql();
+    wait_until(what, || is_so(&sql));
+    let finished = writer.finish(std::time::Duration::from_secs(20));
+    assert_eq!(finished.expect("the writer ends").failure, None);
+}
+
+/// A full store answered its pages in ten times the time, because what makes them fast went first and is small.
+#[test]
+fn blocks_of_a_full_store_stay_while_there_is_something_else_to_remove() {
+    let store = filled();
+    condense(&store, over());
+    let samples = (0..400).map(|number| {
+        let time = Timestamp::now().saturating_add_micros(number - 10_000);
+        Record::Mismatch(Box::new(mismatch("f00d", time, 20_000)))
+    });
+    store.fill(samples);
+    let blocks = number(&store.sql(), "SELECT count(*) FROM block_sums");
+    assert!(blocks > 0);
+    let limit = used_bytes(&store) - (4 << 20);
+    with_size(&store, limit as u64, "it is within its size", |_| {
+        used_bytes(&store) <= limit
+    });
+    let sql = store.sql();
+    let kept = number(&sql, "SELECT count(sample) FROM mismatches");
+    assert!(kept < 400, "{kept}");
+    assert_eq!(number(&sql, "SELECT count(*) FROM block_sums"), blocks);
+    same(&store, "full");
+
+    // Nothing else is left.
+    with_size(&store, 1, "it has no rows and no sums", |sql| {
+        number(sql, "SELECT count(*) FROM mismatches") == 0
+            && number(sql, "SELECT count(*) FROM block_sums") == 0
+    });
+    same(&store, "with tallies alone");
+}
+
+/// A cache is not kept at the price of evidence.
+#[test]
+fn blocks_that_are_a_large_part_of_a_full_store_go_first() {
+    let store = filled();
+    condense(&store, over());
+    let sql = store.sql();
+    let large = "UPDATE block_sums SET sums = hex(zeroblob(1 << 20))";
+    sql.execute(large, ()).expect("larger");
+    let mismatches = number(&sql, "SELECT count(*) FROM mismatches");
+    with_size(&store, 3 << 20, "they are gone", |sql| {
+        number(sql, "SELECT count(*) FROM block_sums") == 0
+    });
+    assert_eq!(number(&sql, "SELECT count(*) FROM mismatches"), mismatches);
 }

@@ -243,6 +243,47 @@ fn classes_groups_and_sets_are_counted_to_the_unit_through_kafka_and_without() {
     check(&evidence(&target));
 }
 
+/// The class of a mismatch says whether it counts, and stands in three tables.
+#[test]
+fn a_class_that_somebody_edited_in_one_table_is_noticed() {
+    let lacks = |edit: &str| {
+        let store = Store::new();
+        write(&store.url, &book("here"))
+            .finish(PATIENCE)
+            .expect("the writer ends");
+        store.sql().execute_batch(edit).expect("it is edited");
+        let remembering = store.url.clone().remembering();
+        let found = [&store.url, &remembering, &remembering].map(|store| {
+            let found = evidence(store);
+            assert!(!found.runs.is_empty());
+            found.runs.iter().all(|run| run.lacks_tallies)
+        });
+        assert!(
+            found.iter().all(|one| *one == found[0]),
+            "{edit}: {found:?}"
+        );
+        found[0]
+    };
+    assert!(!lacks(""));
+    for (table, to) in [
+        ("tallies", "json_object('transient', mismatch)"),
+        ("tallies", "json_object('noise', mismatch)"),
+        (
+            "tallies",
+            "json_object('confirmed', 1, 'transient', mismatch - 1)",
+        ),
+        (
+            "set_tallies",
+            "json_object('transient', (SELECT sum(value) FROM json_each(classes)))",
+        ),
+        ("group_tallies", "json_object('confirmed', count)"),
+        ("group_tallies", "json_object('noise', count)"),
+    ] {
+        let edit = format!("UPDATE {table} SET classes = {to}");
+        assert!(lacks(&edit), "{edit}");
+    }
+}
+
 #[test]
 fn mismatches_of_a_file_of_the_former_version_are_unconfirmed() {
     let store = Store::new();

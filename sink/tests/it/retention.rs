@@ -61,7 +61,7 @@ fn samples_go_first_then_rows_then_tallies_and_decisions_never() {
     drop(writer);
 }
 
-fn used_bytes(store: &Store) -> i64 {
+pub(crate) fn used_bytes(store: &Store) -> i64 {
     let sql = store.sql();
     (number(&sql, "PRAGMA page_count") - number(&sql, "PRAGMA freelist_count"))
         * number(&sql, "PRAGMA page_size")

@@ -128,6 +128,7 @@ impl MirrorAdmin for AdminHandle {
             legacy_version,
             candidate_version,
             rules_hash,
+            instance: self.instance.clone(),
             clients: totals.total.clients,
             last_failed_client: totals.last_failed_client,
             clients_now: Some(totals.clients_now),

@@ -79,7 +79,7 @@ fn enough_good_requests_at_this_percent_are_needed_and_those_before_do_not_count
     assert_eq!(look(&mut watch, start, 0, at(0), Role::Serves), None);
     assert_eq!(look(&mut watch, start, 1, at(100), Role::Serves), None);
     assert!(watch.standing(&at(100), Role::Serves).good.is_some());
-    watch.begin(&at(100));
+    watch.begin(&at(100), start);
     assert!(watch.standing(&at(100), Role::Serves).good.is_none());
     look(&mut watch, start, 2, at(100), Role::Serves);
     look(&mut watch, start, 3, at(199), Role::Serves);
@@ -102,7 +102,7 @@ fn shadows_show_what_clients_would_get_and_say_nothing_once_it_serves() {
     assert_eq!(look(&mut watch, start, 1, at(99), Role::Shadows), None);
     assert!(look(&mut watch, start, 2, at(5_000), Role::Shadows).is_some());
     assert!(watch.standing(&at(5_000), Role::Shadows).worse.is_some());
-    watch.begin(&at(5_000));
+    watch.begin(&at(5_000), start);
     assert_eq!(look(&mut watch, start, 3, at(9_000), Role::Serves), None);
     // Errors, too.
     let failing = |number| {
@@ -200,7 +200,7 @@ fn a_percent_is_judged_by_its_own_requests() {
         look(&mut watch, start, 30, at(1_500, 0), Role::Serves),
         None
     );
-    watch.begin(&at(1_500, 0));
+    watch.begin(&at(1_500, 0), start);
     look(&mut watch, start, 31, at(1_500, 0), Role::Serves);
     assert!(look(&mut watch, start, 32, at(1_600, 14), Role::Serves).is_some());
     assert!(watch.standing(&at(1_600, 14), Role::Serves).good.is_none());

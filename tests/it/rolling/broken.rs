@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::{BODY, falls_back, get_as, named, on_the_way, rollout, under_way, who};
+use super::{BODY, falls_back, get_as, hanging, named, on_the_way, rollout, under_way, who};
 use crate::support::client::{self, Connection};
 use crate::support::service::{Request, Service, nobody};
 
@@ -34,7 +34,7 @@ fn a_safe_request_that_the_candidate_cannot_answer_is_answered_by_the_legacy_onc
         ("candidate_protocol", Some(garbage)),
     ];
     for (reason, act) in cases {
-        let place = under_way(100.0, PATIENT);
+        let place = hanging(PATIENT);
         let legacy = named("legacy");
         let candidate = act.map(Service::misbehaving);
         let url = candidate.as_ref().map_or_else(nobody, Service::url);

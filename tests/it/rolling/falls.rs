@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    BODY, Switch, becomes, changes, falls_back, get_as, named, on_the_way, post, rollout, set,
+    BODY, Switch, becomes, change, falls_back, get_as, logs, named, on_the_way, post, rollout, set,
     settings, state, under_way, who,
 };
 use crate::support::process::Place;
@@ -35,8 +35,6 @@ fn more_errors_or_longer_times_than_the_legacys_take_the_clients_back() {
     for (act, word) in [(failing, "errors"), (slow, "answers came within")] {
         let bounds = "min_requests = 10\nwindow = \"1h\"\nmax_latency_ratio = 5";
         let place = under_way(100.0, bounds);
-        let lines = settings("candidate_percent = 100", bounds);
-        place.write("parity.toml", lines.replace("400ms", "10s"));
         let legacy = Service::start(|_| {
             std::thread::sleep(Duration::from_millis(20));
             Answer::json(BODY).header("server", "legacy")
@@ -44,7 +42,8 @@ fn more_errors_or_longer_times_than_the_legacys_take_the_clients_back() {
         let switch = Switch::default();
         let candidate = turning(&switch, act);
         let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
-        for _ in 0..12 {
+        // Too few to be judged: on a busy machine one of them may be late.
+        for _ in 0..9 {
             assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "candidate");
         }
         assert!(rollout(&mirror)["fell_back"].is_null());
@@ -56,11 +55,11 @@ fn more_errors_or_longer_times_than_the_legacys_take_the_clients_back() {
         let why = rollout(&mirror)["fell_back"]["reason"].to_string();
         assert!(why.contains(word), "{why}");
         assert_eq!(who(&get_as(&mirror, "a", "/items/1")), "legacy");
-        let line = crate::support::wait_for("its line", || changes(&mirror, "rollout_back").pop());
+        let line = change(&mirror, "rollout_back", |_| true);
         assert_eq!(line["source"], "clock");
         let metrics = mirror.ask("/metrics").text();
         assert!(metrics.contains("parity_rollout_fell_back 1"), "{metrics}");
-        assert!(mirror.log().contains("falls back to the legacy"));
+        logs(&mirror, "falls back to the legacy");
         assert!(
             mirror
                 .ask("/")
@@ -104,11 +103,7 @@ fn the_gate_that_fails_takes_the_clients_back_and_then_refuses_a_step_up() {
         "{}",
         command.stderr
     );
-    let lines = changes(&mirror, "rollout_set");
-    assert!(
-        lines.iter().any(|line| line["outcome"] == "refused"),
-        "{lines:?}"
-    );
+    change(&mirror, "rollout_set", |line| line["outcome"] == "refused");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{BODY, ENOUGH, Switch, becomes, changes, get_as, named, post, rollout, settings};
+use super::{BODY, ENOUGH, Switch, becomes, change, get_as, named, post, rollout, settings};
 use crate::support::process::{Mirror, Place};
 use crate::support::service::{Answer, Service};
 use crate::support::wait_for;
@@ -103,15 +103,16 @@ fn a_rollout_goes_on_after_a_kill_when_what_came_later_is_enough() {
     assert!(told.contains(lost), "{told}");
     let page = mirror.ask("/").text();
     assert!(page.contains("a process that was killed"), "{page}");
-    let line = wait_for("its line", || {
-        let lines = changes(&mirror, "rollout_set");
-        let mut lines = lines.into_iter();
-        lines.find(|line| {
-            // A step that was refused meanwhile has a line, too, and no decision.
-            let is_of_the_step = line["subject"] != "";
-            let detail = line["detail"].as_str().unwrap_or_default();
-            is_of_the_step && detail.contains(lost)
-        })
+    // Clients were refused until the next one began.
+    let top = place.run(&["top", "--once", "--admin", &admin]).stdout;
+    for words in ["A PROCESS WAS KILLED: ", "clients were refused in between"] {
+        assert!(top.contains(words), "{words}: {top}");
+    }
+    let line = change(&mirror, "rollout_set", |line| {
+        // A step that was refused meanwhile has a line, too, and no decision.
+        let is_of_the_step = line["subject"] != "";
+        let detail = line["detail"].as_str().unwrap_or_default();
+        is_of_the_step && detail.contains(lost)
     });
     let decision = line["subject"].as_str().expect("an id");
     let kept = place
@@ -129,8 +130,8 @@ fn a_rollout_goes_on_after_a_kill_when_what_came_later_is_enough() {
 #[test]
 fn a_step_that_is_due_waits_for_new_evidence_after_a_kill() {
     let place = Place::new();
-    let lines = settings("candidate_percent = 10", "min_requests = 100000");
-    place.write("parity.toml", lines.replace("\"100ms\"", "\"1h\""));
+    // It must not rise before it is killed.
+    place.write("parity.toml", settings("candidate_percent = 0", ""));
     let (legacy, candidate) = (named("legacy"), named("candidate"));
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     send(&mirror, "/items", ENOUGH);
@@ -138,6 +139,7 @@ fn a_step_that_is_due_waits_for_new_evidence_after_a_kill() {
         (place.report().settled() == ENOUGH as u64).then_some(())
     });
     mirror.kill();
+    let lines = settings("candidate_percent = 10", "min_requests = 100000");
     place.write("parity.toml", lines);
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let now = becomes(&mirror, "what it waits for", |now| {

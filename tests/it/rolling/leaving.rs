@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{
-    Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, settings,
-    under_way, who,
+    Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, under_way, who,
 };
 use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
@@ -22,10 +21,7 @@ const GIVES_UP: Duration = Duration::from_millis(500);
 
 /// A place where all clients are in, and the candidate has longer for a head than any client waits.
 pub(super) fn patient(bounds: &str) -> Place {
-    let place = under_way(100.0, bounds);
-    let lines = settings("candidate_percent = 100", bounds);
-    place.write("parity.toml", lines.replace("400ms", "30s"));
-    place
+    under_way(100.0, bounds)
 }
 
 /// Asks, reads what comes for this time, and leaves with a reset.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    BODY, ENOUGH, Switch, becomes, changes, falls_back, get_as, named, on_the_way, post, rollout,
-    settings, under_way, who,
+    BODY, ENOUGH, Switch, becomes, change, falls_back, get_as, logs, named, on_the_way, post,
+    rollout, settings, under_way, who,
 };
 use crate::support::client;
 use crate::support::process::Place;
@@ -26,11 +26,7 @@ fn a_schedule_does_not_rise_while_the_candidate_serves_nobody() {
     place.write("parity.toml", lines.replace("by = \"header:x-user\"\n", ""));
     let (legacy, candidate) = (named("legacy"), named("candidate"));
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
-    assert!(
-        mirror.log().contains("behind a load balancer"),
-        "{}",
-        mirror.log()
-    );
+    logs(&mirror, "behind a load balancer");
     for number in 0..ENOUGH {
         let answer = client::send(mirror.address, "GET", &format!("/items/{number}"), &[], b"");
         assert_eq!(who(&answer), "legacy");
@@ -80,12 +76,9 @@ fn a_schedule_does_not_rise_while_the_candidate_serves_nobody() {
         "{set}"
     );
     assert_eq!(set["who"], "127.0.0.1", "a port says nothing of a person");
-    wait_for("its line", || {
-        let lines = changes(&mirror, "rollout_set");
-        let told = lines.iter().map(|line| line["detail"].to_string());
-        told.into_iter()
-            .any(|detail| detail.contains("60 %, insisted although"))
-            .then_some(())
+    change(&mirror, "rollout_set", |line| {
+        let detail = line["detail"].as_str().unwrap_or_default();
+        detail.contains("60 %: insisted although") && line["time"] == set["at"]
     });
 }
 
@@ -154,7 +147,7 @@ fn a_candidate_whose_shadows_are_slow_does_not_begin() {
     let legacy = named("legacy");
     let candidate = Service::start(|_| {
         // Long beside what a busy machine adds to the legacy.
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_secs(1));
         Answer::json(BODY)
     });
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
@@ -176,13 +169,7 @@ fn a_candidate_whose_shadows_are_slow_does_not_begin() {
 /// All of its few answers were slow, but never a hundred of them within a minute.
 #[test]
 fn few_requests_in_each_window_are_judged_together() {
-    let more = "window = \"1s\"\nmin_requests = 6\nhead_timeout = \"10s\"";
-    let place = under_way(100.0, "");
-    let lines = settings("candidate_percent = 100", more);
-    place.write(
-        "parity.toml",
-        lines.replace("head_timeout = \"400ms\"\n", ""),
-    );
+    let place = under_way(100.0, "window = \"1s\"\nmin_requests = 6");
     let legacy = named("legacy");
     let slow = Switch::default();
     let is_slow = slow.clone();

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::leaving::{LONG, patient, stalling};
 use super::{
-    Answer, BODY, Switch, becomes, falls_back, get_as, named, on_the_way, rollout, under_way, who,
+    Answer, BODY, Switch, becomes, falls_back, get_as, hanging, named, on_the_way, rollout, who,
 };
 use crate::support::client;
 use crate::support::process::Mirror;
@@ -131,7 +131,7 @@ fn a_candidate_that_trickles_is_found_by_those_who_leave_it() {
 fn a_candidate_that_trickles_is_found_although_nobody_leaves() {
     for framing in FRAMINGS {
         // The rest may take as long as a head, 400 ms here, beyond what the legacy takes.
-        let place = under_way(100.0, ONLY_ROWS);
+        let place = hanging(ONLY_ROWS);
         let (legacy, turns) = (named("legacy"), Switch::default());
         let candidate = never_ends(&turns, framing, true);
         let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);

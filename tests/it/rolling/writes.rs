@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{named, on_the_way, rollout, under_way, who};
+use super::{hanging, named, on_the_way, rollout, under_way, who};
 use crate::support::client;
 use crate::support::process::Mirror;
 use crate::support::service::{Service, nobody};
@@ -93,7 +93,7 @@ fn a_write_that_the_candidate_may_have_got_is_not_sent_again() {
             "candidate_unreachable",
         ),
     ] {
-        let place = under_way(100.0, &shadowed);
+        let place = hanging(&shadowed);
         let legacy = named("legacy");
         let mirror = on_the_way(&place, &legacy.url(), &candidate.url(), &[]);
         for (method, body) in [("POST", &b"a quote"[..]), ("DELETE", b"")] {
@@ -181,7 +181,7 @@ fn a_write_of_which_the_candidate_got_nothing_is_the_legacys_and_once() {
 
 #[test]
 fn a_candidate_that_does_not_read_what_is_sent_is_late() {
-    let place = under_way(100.0, UNSAFE);
+    let place = hanging(UNSAFE);
     let legacy = named("legacy");
     // It takes the head, and nothing of the body until the test is over.
     let (over, waits) = std::sync::mpsc::channel::<()>();

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::super::seen::{Connection, Process, Seen, clock, down_told, fails_told, legacy_down};
 use super::{BAD, BOLD, DIM, GOOD, MAX_SENTENCES, OPEN, parted, plain, style, text};
 use crate::view::words::{elapsed, grouped, percent, plural, rate, sentence, shown};
-use crate::view::{Candidate, ReportView, Standing, Status, none_lives};
+use crate::view::{Candidate, ReportView, Standing, Status, killed, none_lives};
 
 /// Do users get their answers?
 pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
@@ -38,6 +38,10 @@ pub(super) fn clients(seen: &Seen) -> Vec<Line<'static>> {
         lines.push(line);
     }
     if let Some(decided) = &seen.decided {
+        if let Some(killed) = killed(&decided.report.watermarks, clock) {
+            let told = format!("{}: {}", killed.what.to_uppercase(), killed.about);
+            lines.push(Line::styled(told, BAD));
+        }
         let view = ReportView::from(&**decided);
         // Clients do not care which candidate was beside them, so they are counted over all versions if that is known.
         let window = seen.history.as_ref().and_then(|history| history.window);
@@ -161,7 +165,11 @@ fn now(status: &Status, seen: &Seen) -> Vec<Line<'static>> {
             (None, Some(_)) => OPEN,
             (None, None) => DIM,
         };
-        let told = format!("rollout: {}", rollout.told_whole());
+        let allowed = seen.decided.as_ref();
+        let allowed = allowed.map(|decided| decided.decision.thresholds.max_mismatch_rate);
+        let bound = allowed.and_then(|allowed| rollout.bound_told(allowed));
+        let bound = bound.map_or_else(String::new, |bound| format!("; {bound}"));
+        let told = format!("rollout: {}{bound}", rollout.told_whole());
         lines.push(Line::from(text(style, sentence(&told))));
     }
     lines

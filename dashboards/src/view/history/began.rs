@@ -102,6 +102,7 @@ pub(super) fn not_counted_yet(
         kind,
         from: from.to_owned(),
         to: to.to_owned(),
+        about: String::new(),
         names: Edited::default(),
     });
     marks.collect()
@@ -125,6 +126,7 @@ mod tests {
             kind,
             from: String::new(),
             to: to.to_owned(),
+            about: String::new(),
             names: Edited::default(),
         };
         history.marks = vec![

@@ -280,6 +280,18 @@ fn about(mark: &Mark) -> String {
         MarkKind::ShadowingOff | MarkKind::ShadowingOn => {
             format!("{}: {}", mark.kind.meaning(), shown(&mark.to))
         }
+        MarkKind::RolloutSet => format!(
+            "rollout {} → {}: {}",
+            mark.from,
+            mark.to,
+            sentence(&mark.about)
+        ),
+        MarkKind::RolloutBack => format!(
+            "rollout fell back, {} → {}: {}",
+            mark.from,
+            mark.to,
+            sentence(&mark.about)
+        ),
         MarkKind::Configuration => MarkKind::Configuration.meaning().to_owned(),
     }
 }

@@ -1,12 +1,12 @@
-//! Marks of a history that tallies do not have: when somebody stopped shadowing, or started it again, and when the register of known
-//! differences was changed; and which rules a mark of other rules is about.
+//! Marks of a history that tallies do not have: when somebody stopped shadowing, or started it again, when the register of known
+//! differences was changed, and when another share of the clients was served by the candidate; and which rules a mark of other rules is about.
 //!
 //! Nothing is compared while shadowing is off, and what is known does not count, so a chart without these shows a gap or a calm that
 //! nobody can explain.
 
 use std::collections::HashMap;
 
-use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, begins};
+use parity_schemas::audit::{Audit, AuditAction, AuditOutcome, shadows};
 use parity_schemas::edited::Edited;
 use parity_schemas::history::{History, Mark, MarkKind};
 use parity_schemas::time::Timestamp;
@@ -17,6 +17,7 @@ use parity_sink::{Reader, StoreError};
 
 use super::began::{not_counted_yet, refine};
 use crate::view::changes::who;
+use crate::view::rollouts;
 use crate::view::uncounted::{edited as rules_edited, first_in_force};
 
 /// Switches of a range that are marked, the latest: more lines than these cannot be told apart in a chart.
@@ -52,6 +53,9 @@ pub(super) fn of_people(
     let changes = switches.iter().chain(&known);
     let changes = changes.filter(|change| change.time < window.to);
     history.marks.extend(changes.filter_map(mark));
+    let rollouts = rollouts::marks(&rollouts::lines(reader, migration, Some(window.from))?);
+    let rollouts = rollouts.into_iter().filter(|mark| mark.time < window.to);
+    history.marks.extend(rollouts);
     let coming = not_counted_yet(history, filter, runs);
     history.marks.extend(coming);
     let began = history.identities.iter();
@@ -104,6 +108,7 @@ fn mark(change: &Audit) -> Option<Mark> {
         kind,
         from: String::new(),
         to: by,
+        about: String::new(),
         names: match kind {
             MarkKind::Known => Edited::read(&change.detail),
             _ => Edited::default(),
@@ -176,7 +181,7 @@ fn in_order(mut changes: Vec<Audit>, runs: &[RunTimes]) -> Vec<Audit> {
                 };
                 let ended = of_it
                     .or_else(over)
-                    .filter(|_| change.detail == begins(true));
+                    .filter(|_| shadows(&change.detail) == Some(true));
                 if let Some(place) = ended {
                     stopped.remove(place);
                 }
@@ -195,6 +200,8 @@ fn in_order(mut changes: Vec<Audit>, runs: &[RunTimes]) -> Vec<Audit> {
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::audit::begins;
+
     use super::*;
     use crate::view::changes::line;
 

@@ -131,7 +131,19 @@ impl Now<'_> {
         Rate::of(&own.clients, own.ended(), micros)
     }
 
-    /// What clients get now, in one line. `moment` writes a time.
+    /// Of which time [`Self::told`] is: of now only where a process says it, or nothing is known of now. `moment` writes a time.
+    pub(crate) fn label(&self, moment: impl Fn(Timestamp) -> String) -> String {
+        if self.own().is_some() || none_lives(self.watermarks) {
+            return "Clients now".to_owned();
+        }
+        let (_, from) = self.recorded();
+        format!(
+            "Clients, in the last minute that is recorded (since {})",
+            moment(from)
+        )
+    }
+
+    /// What clients get, in one line behind its label. `moment` writes a time.
     pub(crate) fn told(&self, moment: impl Fn(Timestamp) -> String) -> String {
         let recorded = || {
             let (rate, from) = self.recorded();
@@ -145,7 +157,10 @@ impl Now<'_> {
         let told = match self.own().map(|own| (own, Self::own_rate(own))) {
             // The last minute of the record is over, and what clients get since is not known.
             None if none_lives(self.watermarks) => "not known: no process records now".to_owned(),
-            None => recorded(),
+            None => format!(
+                "{}, on average; the record counts by minutes",
+                self.recorded().0.told()
+            ),
             Some((own, rate)) if self.has_others() => format!(
                 "{} of this mirror {}; of all mirrors {}",
                 rate.told(),

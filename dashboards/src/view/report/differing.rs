@@ -101,7 +101,7 @@ impl Entry<'_> {
     }
 
     /// Mismatches that are known.
-    fn at_least(&self) -> u64 {
+    pub(crate) fn at_least(&self) -> u64 {
         match self {
             Self::Cause(cause) => cause.report.at_least,
             Self::Group(group) => group.report.count,

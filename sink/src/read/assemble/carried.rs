@@ -94,6 +94,7 @@ impl Sums {
         let Some(window) = earlier.window else {
             return;
         };
+        self.are_contradicted |= earlier.are_contradicted;
         let mut carried = CarriedRules {
             rules_hash: rules_hash.to_owned(),
             from: window.from,

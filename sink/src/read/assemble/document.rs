@@ -74,10 +74,14 @@ impl Sums {
         let carried = self.take_carried();
         let counted = std::mem::take(&mut self.runs);
         let from = self.window.map(|window| window.from);
+        let mut runs = runs_seen.into_runs(identity, counted, from, &carried);
+        for run in &mut runs {
+            run.lacks_tallies |= self.are_contradicted;
+        }
         Beside {
             other_rules,
             only_left_out: self.take_only_left_out(),
-            runs: runs_seen.into_runs(identity, counted, from, &carried),
+            runs,
             carried,
         }
     }

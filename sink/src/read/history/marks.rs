@@ -93,6 +93,7 @@ fn step(
                         kind,
                         from: from.clone(),
                         to: to.clone(),
+                        about: String::new(),
                         names: Edited::default(),
                     });
                 }
@@ -121,6 +122,7 @@ pub(super) fn of_terms(terms: &[Termed], window: Window) -> Vec<Mark> {
         kind: MarkKind::Configuration,
         from: String::new(),
         to: String::new(),
+        about: String::new(),
         names: Edited::default(),
     });
     let mut marks: Vec<Mark> = marks.collect();

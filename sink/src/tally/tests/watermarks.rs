@@ -370,3 +370,31 @@ fn it_has_what_was_seen_of_the_candidate_to_the_second() {
         .collect();
     assert_eq!(told, [Some(1), Some(0)]);
 }
+
+/// A hang is told from when its requests were sent, by the deadline that is in force, also one that a reload has set.
+#[test]
+fn a_time_out_is_dated_by_the_deadline_in_force() {
+    let book = book(10, 10);
+    let recorder = book.recorder(book.generation());
+    let route = Route::new("GET /a");
+    let mut begins = Vec::new();
+    for (seconds, deadline) in [(20, 2_000), (60, 8_000)] {
+        book.set_candidate_deadline(Duration::from_millis(deadline));
+        let sent = seconds * 1_000;
+        let timed_out = sent + deadline as i64;
+        for millis in (sent - 1_000..timed_out + 1_000).step_by(250) {
+            if millis == timed_out {
+                for _ in 0..20 {
+                    recorder.not_compared(&route, Reason::CandidateTimeout);
+                }
+            } else if !(sent..timed_out).contains(&millis) {
+                recorder.matched(&route, 1, 1);
+            }
+            let snapshot = book.snapshot(at(millis));
+            let seen = only(&snapshot).candidate.clone().unwrap_or_default();
+            begins = seen.failures.iter().map(|one| one.from).collect();
+            book.acknowledge(&snapshot);
+        }
+    }
+    assert_eq!(begins, [at(20_000), at(60_000)]);
+}

@@ -106,6 +106,7 @@ fn changes_at_the_same_time_are_one_and_hostile_versions_are_visible() {
         kind,
         from: from.to_owned(),
         to: to.to_owned(),
+        about: String::new(),
         names: Edited::default(),
     };
     history.marks = vec![

@@ -69,6 +69,7 @@ fn that_it_fails_and_is_still_asked_is_told_from_the_first_moment_on() {
             lately: &lately,
             status: Some(&fails),
             candidate_version: "",
+            allowed: 0.001,
         };
         let alerts = now.alerts(exactly).into_iter();
         let mut alerts = alerts.filter(|alert| alert.what.starts_with("Candidate"));
@@ -152,6 +153,7 @@ fn what_a_candidate_did_before_is_not_told_as_what_it_does() {
         lately: &nothing,
         status,
         candidate_version: "",
+        allowed: 0.001,
     };
     let none = history(15, &[]);
     // Yesterday's end, and no request since.
@@ -207,6 +209,7 @@ fn a_candidate_that_answers_what_cannot_be_compared_is_not_down() {
         lately: &lately,
         status: None,
         candidate_version: "",
+        allowed: 0.001,
     };
     assert!(of_candidate(&fails, &fails, &now()).is_some());
     fails.buckets[1].candidate_unanswered = 2;
@@ -249,6 +252,7 @@ fn a_new_candidate_does_not_get_the_alarm_of_the_old_one() {
         status,
         // Of what a report counts.
         candidate_version: "2",
+        allowed: 0.001,
     };
     for fails in [&old, &mixed] {
         assert_eq!(of_candidate(fails, fails, &now(&second, None)), None);
@@ -285,6 +289,7 @@ fn since_when_a_candidate_is_down_is_as_exact_as_it_is_known() {
             lately: &lately,
             status: Some(&down),
             candidate_version: "",
+            allowed: 0.001,
         };
         let alerts = now.alerts(exactly).into_iter();
         let mut alerts = alerts.filter(|alert| alert.what == "Candidate down");
@@ -366,6 +371,7 @@ fn of_two_candidates_the_one_that_is_down_is_told_by_its_name() {
             lately: &lately,
             status,
             candidate_version: "1",
+            allowed: 0.001,
         })
     };
     let [from, first, to] = [-3, -2, -1].map(|at| clock(minute(at)));

@@ -52,6 +52,7 @@ fn told_by(
         lately: &lately,
         status,
         candidate_version: "",
+        allowed: 0.001,
     };
     let first = now.alerts(exact).into_iter().next();
     let first = first.map(|alert| format!("{}: {}", alert.what, alert.about));
@@ -231,4 +232,30 @@ fn the_title_has_the_tense_of_the_alarm() {
         now.starts_with("no request has ended in the last 10 seconds; 2.0 requests/s, "),
         "{now}"
     );
+}
+
+#[test]
+fn only_what_a_process_says_of_itself_is_called_now() {
+    let label = |status: Option<&Status>, runs: &[InstanceWatermark]| {
+        let lately = lately(history(1, YOUNG), &[]);
+        let now = Now {
+            watermarks: runs,
+            counted: None,
+            history: &history(15, &[]),
+            lately: &lately,
+            status,
+            candidate_version: "",
+            allowed: 0.001,
+        };
+        now.label(exact)
+    };
+    let runs = [run(RunState::Complete, -60)];
+    assert_eq!(label(Some(&mirror(10, 0, None)), &runs), "Clients now");
+    let since = exact(second(0));
+    assert_eq!(
+        label(None, &runs),
+        format!("Clients, in the last minute that is recorded (since {since})")
+    );
+    // Nothing is known of now, which is said of now.
+    assert_eq!(label(None, &[run(RunState::Ended, -60)]), "Clients now");
 }

@@ -66,6 +66,7 @@ fn told(
         lately: &lately,
         status: own,
         candidate_version: "",
+        allowed: 0.001,
     };
     let alerts = now.alerts(exact).into_iter();
     let alerts = alerts.filter(|alert| alert.what.starts_with("Candidate"));
@@ -194,6 +195,7 @@ fn a_process_that_was_killed_is_told_on_top_as_long_as_the_verdict_lacks_it() {
             lately: &lately,
             status: None,
             candidate_version: "",
+            allowed: 0.001,
         };
         alarms(&now)
     };
@@ -239,6 +241,7 @@ fn two_processes_of_one_name_are_told_and_a_handover_and_a_reload_are_not() {
             lately,
             status: None,
             candidate_version: "",
+            allowed: 0.001,
         };
         alarms(&now)
     };
