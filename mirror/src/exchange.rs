@@ -68,7 +68,7 @@ pub(crate) use purpose::Purpose;
 pub(crate) use receive::{BodyAhead, Received, may_send, receive};
 pub(crate) use recorded::{Sending, send_recorded};
 pub(crate) use resources::{ProcessResources, WorkerResources};
-pub(crate) use rollout::RolloutState;
+pub(crate) use rollout::{Came, Judged, Left, RolloutState};
 pub(crate) use services::Services;
 pub(crate) use serving::Serving;
 pub(crate) use side::Side;

@@ -19,7 +19,9 @@ use http::{Method, StatusCode};
 use parity_schemas::exchange::SHADOW_HEADER;
 use smallvec::SmallVec;
 
-pub(crate) use self::media::{is_grpc, is_grpc_type, is_grpc_web, is_grpc_web_text, is_stream};
+pub(crate) use self::media::{
+    is_grpc, is_grpc_type, is_grpc_web, is_grpc_web_text, is_stream, may_be_messages,
+};
 use crate::framing;
 
 /// Marks shadow requests, so that a service can skip side effects.

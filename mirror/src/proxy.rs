@@ -17,6 +17,7 @@ mod listen;
 mod metrics;
 mod mirror;
 mod outbound;
+mod overdue;
 mod own_answers;
 mod passing;
 mod process;

@@ -11,6 +11,7 @@ mod proves;
 mod refused;
 mod serves;
 mod told;
+mod waits;
 mod writes;
 
 use std::sync::Arc;

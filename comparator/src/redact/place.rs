@@ -42,7 +42,7 @@ pub(super) enum Content {
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) secret: bool,
-    /// Whether its members are named by the ids of sessions.
+    /// Whether its members are named by the ids of sessions, or those of its elements.
     pub(super) of_sessions: bool,
     pub(super) content: Content,
     /// What the members and elements around it tell about it.
@@ -119,7 +119,10 @@ impl Place {
                 .iter()
                 .any(|name| redactor.hides_header(Part::Header, name, scope));
         let mut place = self.step(names, key.parse().ok(), content, redactor, scope);
-        place.of_sessions = names.iter().any(|name| sessions::are_named(name));
+        // In a path an element of a list is a member, too, and in a pattern without its number.
+        let is_element = key == "*" || key.parse::<u32>().is_ok();
+        place.of_sessions =
+            (self.of_sessions && is_element) || names.iter().any(|name| sessions::are_named(name));
         place.secret |= hidden_header
             || (!ours && names.iter().any(|name| redactor.is_secret_at_its_place(name, scope)))
             // A form field's name that is not UTF-8: its reader may see a secret name.
@@ -135,17 +138,16 @@ impl Place {
                 context: self.context.below(),
                 nodes: SmallVec::new(),
                 secret: self.secret,
-                of_sessions: false,
+                of_sessions: self.of_sessions,
             };
         }
         let key = index.to_string();
-        self.step(
-            &[key.as_str()],
-            Some(index),
-            self.content_of(None),
-            redactor,
-            scope,
-        )
+        let content = self.content_of(None);
+        let place = self.step(&[key.as_str()], Some(index), content, redactor, scope);
+        Self {
+            of_sessions: self.of_sessions,
+            ..place
+        }
     }
 
     fn step(

@@ -5,6 +5,8 @@
 //! reaches a client. A panic ends the task, and dropping its ask counts the request. Either service can be asked this
 //! way; the recorded reason for a failure depends on which one it was.
 
+mod counting;
+
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -323,47 +325,6 @@ impl Attempt {
             (Err(reason), None, Some(ask)) => ask.fail(reason),
             // Not reached: until here either the capture or this struct owns the ask.
             (_, None, _) => {}
-        }
-    }
-}
-
-impl Attempt {
-    /// What the legacy does as the shadow of a candidate that serves is what the candidate is measured by, and what the candidate does as a
-    /// shadow is what it may begin to serve by.
-    fn count<B: AskBody>(&self, asker: &Asker<B>, outcome: Result<(), Unanswered>) {
-        let is_by_candidate = asker.serving.is_by_candidate();
-        if !is_by_candidate && !self.is_trial {
-            return;
-        }
-        if is_by_candidate && self.side == Side::Legacy {
-            // A shadow is cut by a deadline of its own, which is no client's: only a legacy that is not there has failed.
-            let tells_nothing = matches!(
-                outcome,
-                Err(Unanswered::Ours(_) | Unanswered::ServiceFault(ServiceFault::TimedOut))
-            );
-            if self.capturing.is_some() || !tells_nothing {
-                asker.serving.legacy_answers(self.capturing.is_some());
-            }
-        }
-        match (outcome, &self.capturing) {
-            (Ok(()), Some((capturing, ended))) => {
-                let elapsed = ended.saturating_duration_since(capturing.sent());
-                let timed = capturing.keeps_body().then_some(elapsed);
-                let status = capturing.status();
-                if self.is_trial {
-                    asker.serving.shadowed(Some((status, timed)));
-                } else {
-                    let route = capturing.route();
-                    asker
-                        .serving
-                        .answered(self.side, route.as_ref(), status, timed);
-                }
-            }
-            (Err(Unanswered::ServiceFault(_)), _) if self.is_trial => {
-                asker.serving.shadowed(None);
-            }
-            (Err(Unanswered::ServiceFault(_)), _) => asker.serving.failed(self.side),
-            _ => {}
         }
     }
 }

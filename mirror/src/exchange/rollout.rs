@@ -10,10 +10,12 @@
 mod by_route;
 mod clients;
 mod counts;
+mod leaving;
+mod row;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use http::Method;
 use http::header::{HeaderName, HeaderValue};
@@ -24,17 +26,14 @@ use self::clients::Clients;
 pub use self::clients::MANY as MANY_CLIENTS;
 use self::counts::Served;
 pub use self::counts::ServedCounts;
+use self::leaving::LeftLately;
+pub(crate) use self::leaving::{Came, Judged, Left};
+use self::row::Row;
 use crate::exchange::head::RequestHead;
-use crate::exchange::reached::{DOWN_AFTER, GIVEN_UP_AFTER, Reached, ServiceSeen};
+use crate::exchange::reached::{Reached, ServiceSeen};
 use crate::exchange::sampling;
 use crate::exchange::side::{BySide, Side};
 use crate::headers;
-
-/// The share of the legacy's answers whose times are usual to wait for.
-const SLOWEST: f64 = 0.99;
-/// The share of them that ends sooner than anybody waits who finds a candidate down by leaving it: five such waits in a row come of a
-/// candidate that is like the legacy once in a hundred thousand times.
-const USUAL: f64 = 0.9;
 
 /// What a policy says of the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +98,10 @@ pub(crate) struct RolloutState {
     below: AtomicU64,
     /// Set when the candidate was found down, until somebody asks.
     is_down: AtomicBool,
-    /// Requests in a row that the candidate did not answer.
-    in_a_row: AtomicU32,
+    /// Requests in a row that the candidate did not begin to answer, and those of which it gave clients nothing whole.
+    heads: Row,
+    whole: Row,
+    lately: LeftLately,
     repaired: AtomicU64,
     served: BySide<Served>,
     by_route: ByRoute,
@@ -117,7 +118,9 @@ impl RolloutState {
         Self {
             below: AtomicU64::new(0),
             is_down: AtomicBool::new(false),
-            in_a_row: AtomicU32::new(0),
+            heads: Row::new(),
+            whole: Row::new(),
+            lately: LeftLately::default(),
             repaired: AtomicU64::new(0),
             legacy: Reached::default(),
             served: BySide::new(|_| Served::new()),
@@ -129,7 +132,8 @@ impl RolloutState {
 
     /// The candidate serves this percent of the clients from now on.
     pub(crate) fn set(&self, percent: f64) {
-        self.in_a_row.store(0, Ordering::Relaxed);
+        self.heads.clear();
+        self.whole.clear();
         let below = sampling::threshold(percent / 100.0);
         self.below.store(below, Ordering::Relaxed);
     }
@@ -166,8 +170,11 @@ impl RolloutState {
         elapsed: Option<Duration>,
     ) {
         self.served[side].answered(status, elapsed);
-        if let (Side::Legacy, Some(route), Some(elapsed)) = (side, route, elapsed) {
-            self.by_route.answered(route, elapsed);
+        match (side, route, elapsed) {
+            (Side::Legacy, Some(route), Some(elapsed)) => self.by_route.answered(route, elapsed),
+            (Side::Legacy, Some(route), None) => self.by_route.endless(route),
+            (Side::Legacy, None, _) => {}
+            (Side::Candidate, ..) => self.whole.answered(Instant::now()),
         }
     }
 
@@ -221,49 +228,21 @@ impl RolloutState {
         self.served[side].failed();
     }
 
-    /// A client left after it had `waited` for this service, that had `begun` to answer a request of this route or had not. A client of a fast
-    /// service leaves for reasons of its own, and of one that hangs because of that; so it counts as an error of the service where it waited for
-    /// longer than the legacy takes for [`SLOWEST`] of its answers at the route, or of all where it has few of these. Of a candidate that takes
-    /// as long as the legacy these are no more than the others.
-    ///
-    /// Returns whether it waited for longer than any such answer of the legacy took.
-    pub(crate) fn given_up(&self, side: Side, route: &str, waited: Duration, begun: bool) -> bool {
-        if waited < GIVEN_UP_AFTER {
-            return false;
-        }
-        let times = self.served[Side::Legacy].counts().times;
-        let within = |share| times.quantile(share).map(Duration::from_micros);
-        let of_all = |share| within(share).is_none_or(|usual| waited >= usual);
-        let beside = self.by_route.beside(route, waited);
-        let is_longer = |share| match beside {
-            Some(beside) => beside.is_longer(share, || of_all(share)),
-            None => of_all(share),
-        };
-        // So many in a row without an answer between them got nothing at all, unless the legacy is as slow there.
-        if side == Side::Candidate && !begun && is_longer(USUAL) {
-            self.candidate_began(false);
-        }
-        if is_longer(SLOWEST) {
-            self.failed(side);
-        }
-        if side == Side::Legacy {
-            self.by_route.left(route, waited);
-        }
-        let of_all = || within(1.0).is_some_and(|slowest| waited > slowest);
-        match beside {
-            Some(beside) => beside.is_longest(of_all),
-            None => of_all(),
+    /// The legacy as a shadow had not ended by the deadline of shadows: it had `begun` an answer to a request of this route, which may have no
+    /// end, or takes at least so long to begin one.
+    pub(crate) fn legacy_cut(&self, route: &str, deadline: Duration, begun: bool) {
+        if begun {
+            self.by_route.endless(route);
+        } else {
+            self.by_route.left(route, deadline);
         }
     }
 
     /// The head of an answer of the candidate for a client has arrived, or did not.
     pub(crate) fn candidate_began(&self, began: bool) {
         if began {
-            // Read first: a store on every answer would bounce the cache line between cores.
-            if self.in_a_row.load(Ordering::Relaxed) != 0 {
-                self.in_a_row.store(0, Ordering::Relaxed);
-            }
-        } else if self.in_a_row.fetch_add(1, Ordering::Relaxed) + 1 >= DOWN_AFTER {
+            self.heads.answered(Instant::now());
+        } else if self.heads.failed() {
             self.is_down();
         }
     }

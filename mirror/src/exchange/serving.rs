@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::exchange::naming::CountedRoute;
-use crate::exchange::rollout::RolloutState;
+use crate::exchange::rollout::{Judged, Left, RolloutState};
 use crate::exchange::side::Side;
 
 /// Which service clients wait for; the other one is only asked by shadows.
@@ -100,17 +100,19 @@ impl Serving {
         }
     }
 
-    /// During a rollout: a client left after it had waited so long for a service, that had begun to answer a request of this route or not.
-    /// Returns whether that was for longer than any answer of the legacy took.
-    pub(crate) fn given_up(
-        &self,
-        side: Side,
-        route: &CountedRoute,
-        waited: Duration,
-        begun: bool,
-    ) -> bool {
+    /// During a rollout: a client left a service, or waits for it for longer than anybody should.
+    pub(crate) fn given_up(&self, left: &Left<'_>) -> Judged {
         let rollout = self.rollout.as_ref();
-        rollout.is_some_and(|rollout| rollout.given_up(side, route.get().label(), waited, begun))
+        rollout.map_or_else(Judged::default, |rollout| {
+            rollout.given_up(self.side(), left)
+        })
+    }
+
+    /// During a rollout: the legacy as the shadow of the candidate had not ended by this deadline, and had `begun` to answer or not.
+    pub(super) fn legacy_cut(&self, route: &CountedRoute, deadline: Duration, begun: bool) {
+        if let Some(rollout) = &self.rollout {
+            rollout.legacy_cut(route.get().label(), deadline, begun);
+        }
     }
 
     /// Whether the candidate serves, so that what the legacy does as its shadow is counted.

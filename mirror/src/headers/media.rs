@@ -24,6 +24,11 @@ pub(crate) fn is_grpc_web_text(headers: &HeaderMap) -> bool {
     is_media(headers, b"application/grpc-web-text")
 }
 
+/// Whether an answer may be one message or a stream of them, by its type: gRPC or gRPC-Web.
+pub(crate) fn may_be_messages(headers: &HeaderMap) -> bool {
+    is_grpc(headers) || is_grpc_web(headers) || is_grpc_web_text(headers)
+}
+
 /// Whether a `Content-Type` is that of gRPC over HTTP/2.
 pub(crate) fn is_grpc_type(value: &[u8]) -> bool {
     is_type(value, b"application/grpc")

@@ -27,6 +27,7 @@ use crate::proxy::config::Mode;
 use crate::proxy::generation::Generation;
 use crate::proxy::host;
 use crate::proxy::outbound::Outbound;
+use crate::proxy::overdue::Rolled;
 use crate::proxy::own_answers;
 use crate::proxy::serving::{self, NoAnswer, Subject};
 use crate::proxy::tap::{self, Mirrored};
@@ -168,9 +169,9 @@ async fn answer_to(
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let rolling = generation.rolling();
     let counts = rolling.is_some_and(|rolling| rolling.takes(&head, refusal, upload.is_some()));
-    let rolling = rolling.filter(|rolling| counts && rolling.is_in(&head));
-    let serves = rolling.map_or(Side::Legacy, |_| Side::Candidate);
-    let (subject, mut shadow) = asks(ticket, head, (time, refusal), serves);
+    let taking = rolling.filter(|_| counts);
+    let rolled = taking.and_then(|taking| taking.serves(&head));
+    let (subject, mut shadow) = asks(ticket, head, (time, refusal), rolled.is_some());
     let open = OpenRequest {
         subject,
         client_ticket,
@@ -178,9 +179,10 @@ async fn answer_to(
         tape,
         busy,
         counts,
+        rolled,
         stands_in: false,
     };
-    if let Some(rolling) = rolling {
+    if let (Some(rolling), Some(_)) = (rolling, rolled) {
         // Apart, so that its state takes no space in the task of a client where there is no rollout.
         let served = rolled::serve(client, &generation, rolling, open, shadow, started);
         return Box::pin(served).await;
@@ -193,19 +195,23 @@ fn asks(
     ticket: Ticket,
     head: RequestHead,
     (time, refusal): (Timestamp, Option<Reason>),
-    serves: Side,
+    by_candidate: bool,
 ) -> (Subject, Option<Ask>) {
     if let Some(reason) = refusal {
         ticket.not_compared(reason);
         return (Subject::Alone(Box::new(head)), None);
     }
     let (legacy, candidate) = Pending::for_both(ticket, head, time);
-    let (served, shadow) = match serves {
-        Side::Legacy => (legacy, candidate),
-        Side::Candidate => (candidate, legacy),
+    let (served, shadow) = if by_candidate {
+        (candidate, legacy)
+    } else {
+        (legacy, candidate)
     };
     (Subject::Shadowed(served), Some(shadow))
 }
+
+/// Where a client of the legacy stands: nobody asks.
+const OF_LEGACY: u64 = 0;
 
 /// The legacy's answer, or our own if there is none.
 async fn by_legacy(
@@ -218,7 +224,7 @@ async fn by_legacy(
     let body = (open.upload.as_ref(), open.tape.as_ref());
     let worker = client.worker();
     let upload = open.upload.as_ref();
-    let counts = open.counts && !open.stands_in;
+    let counts = (open.counts && !open.stands_in).then_some(OF_LEGACY);
     let waiting = Waiting::since(
         started,
         asker,
@@ -281,6 +287,8 @@ struct OpenRequest {
     busy: Busy,
     /// Whether it counts in a rollout.
     counts: bool,
+    /// Where the candidate serves its client.
+    rolled: Option<Rolled>,
     /// Whether its client has waited for the candidate before: how long it waits for the legacy in its place says nothing of that one.
     stands_in: bool,
 }
@@ -298,6 +306,7 @@ async fn without_answer(
         busy,
         tape: _,
         counts: _,
+        rolled: _,
         stands_in: _,
     } = open;
     let version = subject.with_head(|head| head.version);

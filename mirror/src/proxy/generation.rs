@@ -23,6 +23,7 @@ use crate::exchange::{
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
+use crate::proxy::overdue::Rolled;
 use crate::proxy::tls::PROTOCOLS;
 use crate::recheck::{RecheckPolicy, RecheckReceiver, Rechecker};
 use crate::spelling::Spelling;
@@ -224,25 +225,29 @@ impl Rolling {
         self.rollout.takes(&head.method, refusal, has_body)
     }
 
-    /// Whether the client that sent it is served by the candidate.
-    pub(crate) fn is_in(&self, head: &RequestHead) -> bool {
+    /// The client that sent it, if the candidate serves it.
+    pub(crate) fn serves(&self, head: &RequestHead) -> Option<Rolled> {
         let is_any_in = self.state.is_any_in();
         // Also before anybody is in: how many clients can be told apart says whether a share of them can be served.
         if !is_any_in && self.state.knows_many_clients() {
-            return false;
+            return None;
         }
         let point = self.rollout.point(self.seed, head);
         if let Some(point) = point.filter(|_| !self.state.knows_many_clients()) {
             self.state.saw_client(point);
         }
         if !is_any_in {
-            return false;
+            return None;
         }
         if self.asker.terms().is_breaker_open() {
             self.state.is_down();
-            return false;
+            return None;
         }
-        point.is_some_and(|point| self.state.is_in(point))
+        let client = point.filter(|point| self.state.is_in(*point))?;
+        Some(Rolled {
+            client,
+            patience: self.rollout.head_timeout,
+        })
     }
 
     pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {

@@ -12,7 +12,8 @@ use crate::headers;
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::Outbound;
-use crate::proxy::relay::{Answered, Counted, Driven, Relay};
+use crate::proxy::overdue::{Counted, Rolled};
+use crate::proxy::relay::{Answered, Driven, Relay};
 use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::AnswerBody;
@@ -31,6 +32,7 @@ pub(crate) struct Passed {
     pub(crate) keeps_length: bool,
     pub(crate) busy: Busy,
     pub(crate) counted: Counted,
+    pub(crate) rolled: Option<Rolled>,
 }
 
 /// Forwards an answer whose head has arrived.
@@ -56,6 +58,7 @@ pub(crate) fn relay(
         keeps_length,
         busy,
         counted,
+        rolled,
     } = passed;
     // An HTTP/2 service may end an answer without a body with an empty frame after the head, which hyper does not wait
     // for.
@@ -68,6 +71,7 @@ pub(crate) fn relay(
         sent,
         head_at,
         counted,
+        rolled,
     };
     let mut relay = Relay::new(asker, incoming, driven, (capturing, tape), answered);
     let content = if bodiless {

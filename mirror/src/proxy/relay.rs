@@ -3,6 +3,8 @@
 //! It also measures how long the service took: until its last byte, minus the time in which the client was not ready for
 //! more data. Otherwise a slow client would make the service look slow.
 
+mod leaving;
+
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -12,13 +14,13 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
-use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::exchange::{Asker, Capturing, Completion, Purpose, Side};
 use crate::headers;
 use crate::proxy::outbound::Outbound;
+use crate::proxy::overdue::{Counted, Overdue, Rolled};
 use crate::proxy::tape::Tape;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::Upload;
@@ -109,32 +111,8 @@ pub(crate) struct Answered {
     /// When the head of the answer arrived.
     pub(crate) head_at: Instant,
     pub(crate) counted: Counted,
-}
-
-/// What an answer is in a rollout, and to a client that leaves before its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counted {
-    /// Nothing: it could not have been the candidate's, and lasts as long as somebody listens.
-    No,
-    /// It could not have been the candidate's; who leaves waits for the rest of it.
-    Waited,
-    /// The same, and it counts, and so does how long it took.
-    Timed,
-    /// It counts, but a stream lasts as long as it is, and an answer that begins before the request has ended as long as the client
-    /// sends.
-    Untimed,
-}
-
-impl Counted {
-    /// Whether it counts in a rollout.
-    fn is_in_rollout(self) -> bool {
-        matches!(self, Self::Timed | Self::Untimed)
-    }
-
-    /// Whether a client waits for its end.
-    fn is_waited_for(self) -> bool {
-        matches!(self, Self::Timed | Self::Waited)
-    }
+    /// Where the candidate serves the client.
+    pub(crate) rolled: Option<Rolled>,
 }
 
 /// The rest of an answer after its head.
@@ -148,6 +126,8 @@ pub(crate) struct Relay {
     client_ticket: Option<ClientTicket>,
     status: u16,
     counted: Counted,
+    /// Watches an answer of the candidate that may take too long.
+    overdue: Option<Box<Overdue>>,
     /// Bytes so far: what is too large to be compared lasts as long as it is, too.
     length: u64,
     sent: Instant,
@@ -175,7 +155,9 @@ impl Relay {
             sent,
             head_at,
             counted,
+            rolled,
         } = answered;
+        let overdue = rolled.map(|rolled| Box::new(Overdue::new(rolled)));
         Self {
             length: 0,
             incoming,
@@ -186,6 +168,7 @@ impl Relay {
             client_ticket: Some(client_ticket),
             status,
             counted,
+            overdue,
             sent,
             client_since: Some(head_at),
             ready_at: head_at,
@@ -213,7 +196,16 @@ impl Relay {
             self.ready_at = Instant::now();
             self.client_took += self.ready_at.saturating_duration_since(since);
         }
-        match ready!(self.poll_incoming(cx)) {
+        let polled = self.poll_incoming(cx);
+        if polled.is_pending()
+            && self
+                .overdue
+                .as_mut()
+                .is_some_and(|overdue| overdue.is_due(cx))
+        {
+            self.wait_goes_on();
+        }
+        match ready!(polled) {
             Some(Ok(mut frame)) => {
                 if let Some(chunk) = frame.data_ref() {
                     self.length += chunk.len() as u64;
@@ -252,7 +244,7 @@ impl Relay {
                     capturing.fail(side.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
-                    if self.counted.is_in_rollout() {
+                    if self.counted.is_in_rollout() && !self.is_overdue() {
                         self.asker.serving().failed(side);
                     }
                     client.end(match side {
@@ -291,7 +283,9 @@ impl Relay {
         let Some(client) = self.client_ticket.take() else {
             return;
         };
-        let route = self.counted.is_in_rollout().then(|| client.route().clone());
+        // One that was overdue has been counted.
+        let counts = self.counted.is_in_rollout() && !self.is_overdue();
+        let route = counts.then(|| client.route().clone());
         client.end(match side {
             Side::Legacy => ClientOutcome::of_status(self.status),
             Side::Candidate => ClientOutcome::of_candidate(self.status),
@@ -305,7 +299,7 @@ impl Relay {
         meters.answered(Purpose::Traffic, side, elapsed);
         if let Some(route) = &route {
             let most = self.asker.terms().limits().body as u64;
-            let is_timed = self.counted == Counted::Timed && self.length <= most;
+            let is_timed = self.counted.is_timed() && self.length <= most;
             let elapsed = is_timed.then_some(elapsed);
             let serving = self.asker.serving();
             serving.answered(side, Some(route), self.status, elapsed);
@@ -315,44 +309,6 @@ impl Relay {
         }
         if let Some(tape) = self.tape.take() {
             tape.answer_complete(elapsed);
-        }
-    }
-}
-
-/// The client left before the answer was over. That says something of a service that keeps it waiting for the rest. An answer that does not
-/// say how long it is may go on for as long as somebody listens, unless the other service's has ended.
-impl Drop for Relay {
-    fn drop(&mut self) {
-        let terms = self.asker.terms();
-        let Some(client) = &self.client_ticket else {
-            return;
-        };
-        if !self.counted.is_waited_for()
-            || self.client_since.is_some()
-            || terms.drop_reason() != Reason::ClientAborted
-        {
-            return;
-        }
-        let other_has_ended = || {
-            self.capturing
-                .as_ref()
-                .is_some_and(Capturing::other_has_ended)
-        };
-        if self.incoming.size_hint().exact().is_none() && !other_has_ended() {
-            return;
-        }
-        let side = self.asker.serving().side();
-        let waited = self.ready_at.elapsed();
-        terms.left(side, waited, true);
-        if self.counted == Counted::Timed
-            && self
-                .asker
-                .serving()
-                .given_up(side, client.route(), waited, true)
-            && side == Side::Candidate
-            && let Some(capturing) = self.capturing.take()
-        {
-            capturing.fail(side.reason(ServiceFault::TimedOut, true));
         }
     }
 }

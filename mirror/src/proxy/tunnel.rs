@@ -22,9 +22,10 @@ use crate::headers::{self, Wire};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::outbound::Outbound;
+use crate::proxy::overdue::Counted;
 use crate::proxy::own_answers;
 use crate::proxy::passing::{Passed, relay};
-use crate::proxy::relay::{Counted, Driven};
+use crate::proxy::relay::Driven;
 use crate::proxy::serving;
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::{AnswerBody, SendError};
@@ -68,6 +69,7 @@ pub(crate) async fn open(
             keeps_length: head.method != Method::HEAD,
             busy,
             counted: Counted::No,
+            rolled: None,
         };
         return relay(asker, response, passed);
     }

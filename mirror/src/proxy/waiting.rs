@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Asker, Side};
+use crate::exchange::{Asker, Came, Left, Side};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::serving::Subject;
 use crate::proxy::ticket::ClientTicket;
@@ -25,8 +25,8 @@ pub(super) struct Waiting<'a> {
     ticket: &'a ClientTicket,
     upload: Option<&'a Rc<Upload>>,
     since: Instant,
-    /// Whether the request counts in a rollout.
-    counts: bool,
+    /// Where the client stands, if the request counts in a rollout.
+    counts: Option<u64>,
     over: bool,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Waiting<'a> {
         asker: &'a Rc<Asker<Outbound>>,
         (subject, ticket): (&'a Subject, &'a ClientTicket),
         upload: Option<&'a Rc<Upload>>,
-        counts: bool,
+        counts: Option<u64>,
     ) -> Self {
         Self {
             asker,
@@ -72,18 +72,35 @@ impl Drop for Waiting<'_> {
         }
         let serving = self.asker.serving();
         let side = serving.side();
-        let waited = self.since.elapsed();
+        // That the service waited for the client is not its fault.
+        let by_client = self.upload.map(|upload| upload.waited());
+        let waited = self
+            .since
+            .elapsed()
+            .saturating_sub(by_client.unwrap_or_default());
         terms.left(side, waited, false);
-        if !self.counts {
+        let Some(client) = self.counts else {
+            return;
+        };
+        let judged = serving.given_up(&Left {
+            route: self.ticket.route().get().label(),
+            client,
+            asked: self.since,
+            waited,
+            came: Came::Nothing,
+            waits: false,
+        });
+        if side == Side::Legacy {
             return;
         }
-        let is_longest = serving.given_up(side, self.ticket.route(), waited, false);
-        if is_longest && side == Side::Candidate {
-            let fault = ServiceFault::TimedOut;
+        let fault = ServiceFault::TimedOut;
+        if judged.is_longest && judged.is_unanswered {
             terms.candidate_did(Some(fault), waited);
-            if let Subject::Shadowed(ask) = self.subject {
-                ask.pending().dropped_for(side.reason(fault, false));
-            }
+        }
+        if judged.is_longest
+            && let Subject::Shadowed(ask) = self.subject
+        {
+            ask.pending().dropped_for(side.reason(fault, false));
         }
     }
 }

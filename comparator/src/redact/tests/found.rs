@@ -210,6 +210,8 @@ const FINDS: &[Find] = &[
     (672, TEXT, "kept 3\nuser:{SHA}HUNTER2LRZp5Gqk8uTq8rJkXw8M=\nbob:{SSHA}HUNTER2LRZp5Gqk8uTq8rJkXw8Mabcd\n"),
     (618, JSON, r#"{"m":"db.example:5432:shop:ada:HUNTER2","n":"kept 3"}"#),
     // Ids of sessions as keys.
+    (959, JSON, r#"{"sessions":[{"HUNTER2x9y":"kept 3"}]}"#),
+    (960, JSON, r#"{"a":{"sessions":[[{"HUNTER2x9y":{"user":"kept 3"}}]]}}"#),
     (621, JSON, r#"{"sessions":{"HUNTER2f86d081884c7d659":{"user":"kept 3"}}}"#),
     (622, JSON, r#"{"a":{"activeSessions":{"HUNTER2f86d081884c7d659":"kept 3"}}}"#),
 ];

@@ -2,9 +2,10 @@
 //! request. A report that takes two seconds at both services, among routes that take a millisecond, would else speak against the candidate
 //! each time that somebody does not wait for it; and the report would hide how slow the candidate is elsewhere.
 //!
-//! Only a client that waited for [`GIVEN_UP_AFTER`] is ever asked about, so all that was faster is one number, and the rest is in eight steps
-//! to each power of two. Counts of a route are halved when they are many, so they say what the legacy has done lately. A route has a
-//! quarter of a kilobyte. There are places for a limited number of routes; when one is needed, a route that has hardly any answers gives its
+//! Only a client that waited for [`leaving::LEAST_WAIT`] is ever asked about, so all that is much faster is one number, and the rest is in eight steps
+//! to each power of two. Answers of which nobody knows how long they take (streams, and what is too large to be read to its end as a shadow)
+//! are longer than any time. Counts of a route are halved when they are many, so they say what the legacy has done lately. A route has a
+//! third of a kilobyte. There are places for a limited number of routes; when one is needed, a route that has hardly any answers gives its
 //! own away, so that a scanner with random paths displaces nothing that is asked for. Of a route without a place nothing is known here.
 //!
 //! Each worker locks a part of this for each answer of the legacy that counts in a rollout, and nothing does without one.
@@ -14,12 +15,13 @@ use std::time::Duration;
 
 use parity_schemas::histogram::{self, STEPS};
 
+use super::leaving;
 use crate::exchange::reached::GIVEN_UP_AFTER;
 use crate::exchange::sampling;
 
 /// Parts with a lock each: more than the workers of most machines.
 const PARTS: usize = 16;
-/// Routes in each part: 512 in all, in 128 KiB. A rollout judges a service, and few have that many which are asked for often.
+/// Routes in each part: 512 in all, in 170 KiB. A rollout judges a service, and few have that many which are asked for often.
 const ROUTES: usize = 32;
 /// A route with fewer answers gives its place to another one.
 const LEAST: u32 = 100;
@@ -31,10 +33,13 @@ const MANY: u32 = 1_000;
 const MOST: u32 = 8_192;
 /// Steps to a power of two.
 const COARSE: usize = 8;
-/// The step of [`GIVEN_UP_AFTER`], counted from an octave of [`histogram`] on, and that octave.
-const FIRST: (usize, usize) = (14, 7);
-/// One for all that is faster, and one for each step from there to an hour.
-const BUCKETS: usize = 1 + (histogram::OCTAVES - FIRST.0) * COARSE - FIRST.1;
+/// The first octave of [`histogram`] that is counted in steps, from 2¹⁴ µs (16 ms) on: below what the shortest wait is set beside.
+const FIRST: usize = 10;
+/// One for all that is faster, one for each step from there to an hour, and one for what nobody knows the length of.
+const BUCKETS: usize = 2 + (histogram::OCTAVES - FIRST) * COARSE;
+const ENDLESS: usize = BUCKETS - 1;
+/// A wait that is so many times as long as the slowest of few answers leaves no doubt.
+const FAR: u32 = 10;
 
 /// The legacy's answers of a process, by route.
 pub(super) struct ByRoute([Mutex<Part>; PARTS]);
@@ -53,7 +58,7 @@ struct Times {
     counts: [u16; BUCKETS],
 }
 
-/// A time that somebody waited, beside the legacy's answers at the same route.
+/// A time that somebody waited, beside the legacy's answers at the same route; see [`leaving::surely`] for what is longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Beside {
     answers: u32,
@@ -61,22 +66,46 @@ pub(super) struct Beside {
     faster: u32,
     /// Whether all that is known were.
     is_longest: bool,
+    /// Whether all that is known were, and by far.
+    is_far: bool,
 }
 
 impl Beside {
+    /// Of a route of which nothing is known.
+    pub(super) const NONE: Self = Self {
+        answers: 0,
+        faster: 0,
+        is_longest: true,
+        is_far: false,
+    };
+
     /// Whether it was longer than this share of the legacy's answers took; `of_all` says whether it was for answers of all routes, which
     /// decides where the route has few, unless one of these took longer itself. The slowest one of a hundred takes a hundred.
     pub(super) fn is_longer(self, share: f64, of_all: impl FnOnce() -> bool) -> bool {
-        if f64::from(self.answers) * (1.0 - share) >= ONE {
+        if self.knows(share) {
             f64::from(self.faster) >= f64::from(self.answers) * share
         } else {
             self.is_longest && of_all()
         }
     }
 
-    /// Whether it was longer than any answer of the legacy took, in the same way.
+    /// Whether it was longer than any answer of the legacy took, in the same way. Where few are known it must be by far.
     pub(super) fn is_longest(self, of_all: impl FnOnce() -> bool) -> bool {
-        self.is_longest && (self.answers >= MANY || of_all())
+        self.is_longest && (self.answers >= MANY || (self.is_clear() && of_all()))
+    }
+
+    /// Whether anything is known of the route.
+    pub(super) fn is_known(self) -> bool {
+        self.answers > 0
+    }
+
+    /// Whether the route has answers enough to speak for itself, or fewer that leave no doubt: then it does not take another client to say so.
+    pub(super) fn is_clear(self) -> bool {
+        self.knows(leaving::USUAL) || self.is_far
+    }
+
+    fn knows(self, share: f64) -> bool {
+        f64::from(self.answers) * (1.0 - share) >= ONE
     }
 }
 
@@ -91,29 +120,47 @@ impl ByRoute {
     }
 
     /// A client left the legacy after it had waited so long: the answer would have taken longer, by nobody knows how much. Clients that leave
-    /// after the same time wait a little more or less, which is why it counts as one step more.
+    /// after the same time wait a little more or less, which is why it counts as one step more. That somebody changed his mind at once says
+    /// nothing where half of the answers take longer.
     pub(super) fn left(&self, route: &str, waited: Duration) {
-        let longer = (bucket(waited) + 1).min(BUCKETS - 1);
-        self.add(route, longer, waited.saturating_add(waited / 8));
+        let at = bucket(waited);
+        self.change(route, |times| {
+            let faster: u32 = times.counts[..at].iter().copied().map(u32::from).sum();
+            if waited >= GIVEN_UP_AFTER || faster * 2 >= times.answers {
+                times.add((at + 1).min(ENDLESS - 1), waited.saturating_add(waited / 8));
+            }
+        });
     }
 
-    /// This time beside the answers of the route; `None` if it has no place.
-    pub(super) fn beside(&self, route: &str, waited: Duration) -> Option<Beside> {
+    /// The legacy answers this route, and nobody knows how long that takes: it is a stream, or was too large or too slow to be read to its end.
+    pub(super) fn endless(&self, route: &str) {
+        self.add(route, ENDLESS, Duration::MAX);
+    }
+
+    /// This time beside the answers of the route.
+    pub(super) fn beside(&self, route: &str, waited: Duration) -> Beside {
         let (key, part) = self.part(route);
-        let at = part.routes.iter().position(|known| *known == key)?;
-        let times = &part.times[at];
-        let faster = &times.counts[..bucket(waited)];
-        Some(Beside {
+        let Some(at) = part.routes.iter().position(|known| *known == key) else {
+            return Beside::NONE;
+        };
+        let (times, surely) = (&part.times[at], leaving::surely(waited));
+        let faster = &times.counts[..bucket(surely)];
+        Beside {
             answers: times.answers,
             faster: faster.iter().map(|count| u32::from(*count)).sum(),
-            is_longest: waited > times.longest,
-        })
+            is_longest: surely > times.longest,
+            is_far: waited >= GIVEN_UP_AFTER.max(times.longest.saturating_mul(FAR)),
+        }
     }
 
     fn add(&self, route: &str, bucket: usize, elapsed: Duration) {
+        self.change(route, |times| times.add(bucket, elapsed));
+    }
+
+    fn change(&self, route: &str, change: impl FnOnce(&mut Times)) {
         let (key, mut part) = self.part(route);
         if let Some(times) = part.place(key) {
-            times.add(bucket, elapsed);
+            change(times);
         }
     }
 
@@ -159,6 +206,8 @@ impl Times {
                 *count /= 2;
             }
             self.answers = self.counts.iter().map(|count| u32::from(*count)).sum();
+            let top = self.counts.iter().rposition(|count| *count > 0);
+            self.longest = self.longest.min(end(top.unwrap_or(0)));
         }
         self.counts[bucket] += 1;
         self.answers += 1;
@@ -168,131 +217,28 @@ impl Times {
 
 /// Where a time is counted.
 fn bucket(time: Duration) -> usize {
-    if time < GIVEN_UP_AFTER {
-        return 0;
-    }
     let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let (octave, step) = histogram::place(micros);
-    let coarse = octave.saturating_sub(FIRST.0) * COARSE + step / (STEPS / COARSE);
-    (1 + coarse.saturating_sub(FIRST.1)).min(BUCKETS - 1)
+    match octave.checked_sub(FIRST) {
+        None => 0,
+        Some(octave) => 1 + octave * COARSE + step / (STEPS / COARSE),
+    }
+}
+
+/// No time that is counted there is longer.
+fn end(bucket: usize) -> Duration {
+    let (octave, step) = match bucket.checked_sub(1) {
+        None => (FIRST - 1, STEPS - 1),
+        Some(at) => (
+            FIRST + at / COARSE,
+            (at % COARSE + 1) * (STEPS / COARSE) - 1,
+        ),
+    };
+    if octave >= histogram::OCTAVES {
+        return Duration::MAX;
+    }
+    Duration::from_micros(histogram::upper_bound(histogram::bucket_at(octave, step)))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MILLIS: fn(u64) -> Duration = Duration::from_millis;
-
-    /// So many answers that took this long.
-    fn answers(times: &ByRoute, route: &str, (count, millis): (u32, u64)) {
-        (0..count).for_each(|_| times.answered(route, MILLIS(millis)));
-    }
-
-    fn beside(times: &ByRoute, route: &str, millis: u64) -> Beside {
-        let beside = times.beside(route, MILLIS(millis));
-        beside.expect("it has a place")
-    }
-
-    #[test]
-    fn buckets_begin_where_clients_give_up_and_end_with_an_hour() {
-        assert_eq!(bucket(Duration::from_micros(499_999)), 0);
-        assert_eq!(bucket(GIVEN_UP_AFTER), 1);
-        let hour = Duration::from_hours(1);
-        assert_eq!(
-            (bucket(hour * 2), bucket(Duration::MAX)),
-            (BUCKETS - 1, BUCKETS - 1)
-        );
-        let mut last = 0;
-        for millis in (0..4_000_000).step_by(5) {
-            let at = bucket(MILLIS(millis));
-            assert!((last..=last + 1).contains(&at), "{millis}");
-            last = at;
-        }
-    }
-
-    #[test]
-    fn a_route_is_judged_by_its_own_answers_if_it_has_enough() {
-        let times = ByRoute::new();
-        answers(&times, "GET /report", (LEAST, 2_000));
-        answers(&times, "GET /items", (LEAST, 1));
-        for (route, millis, is_longer) in [
-            ("GET /report", 1_500, false),
-            ("GET /report", 2_050, false),
-            ("GET /report", 2_500, true),
-            ("GET /items", 501, true),
-        ] {
-            let beside = beside(&times, route, millis);
-            assert_eq!(
-                beside.is_longer(0.99, || !is_longer),
-                is_longer,
-                "{route} {millis}"
-            );
-        }
-        assert_eq!(times.beside("GET /other", MILLIS(1_500)), None);
-    }
-
-    #[test]
-    fn few_answers_speak_for_the_candidate_and_not_against_it() {
-        let times = ByRoute::new();
-        answers(&times, "GET /report", (1, 2_000));
-        assert!(!beside(&times, "GET /report", 1_500).is_longer(0.99, || true));
-        let longer = beside(&times, "GET /report", 2_001);
-        assert!(longer.is_longer(0.99, || true) && !longer.is_longer(0.99, || false));
-        assert!(longer.is_longest(|| true) && !longer.is_longest(|| false));
-        answers(&times, "GET /report", (9, 1));
-        // One in ten is known of ten, and one in a hundred is not.
-        let shorter = beside(&times, "GET /report", 1_500);
-        assert!(shorter.is_longer(0.9, || false) && !shorter.is_longer(0.99, || true));
-        answers(&times, "GET /report", (MANY, 2_000));
-        assert!(beside(&times, "GET /report", 2_001).is_longest(|| false));
-        assert!(!beside(&times, "GET /report", 2_000).is_longest(|| true));
-    }
-
-    #[test]
-    fn who_leaves_the_legacy_after_the_same_time_speaks_for_the_candidate() {
-        let times = ByRoute::new();
-        (0..LEAST).for_each(|_| times.left("GET /report", MILLIS(1_500)));
-        for millis in [1_490, 1_500, 1_515, 1_600] {
-            let beside = beside(&times, "GET /report", millis);
-            assert!(!beside.is_longer(0.99, || true), "{millis}");
-            assert!(!beside.is_longest(|| true), "{millis}");
-        }
-        assert!(beside(&times, "GET /report", 3_000).is_longer(0.99, || false));
-    }
-
-    #[test]
-    fn what_was_long_ago_fades_and_counts_stay_small() {
-        let times = ByRoute::new();
-        answers(&times, "GET /report", (MOST, 9_000));
-        answers(&times, "GET /report", (20 * MOST, 1));
-        let beside = beside(&times, "GET /report", 600);
-        assert!(beside.answers <= MOST, "{beside:?}");
-        assert!(beside.is_longer(0.99, || false), "{beside:?}");
-    }
-
-    #[test]
-    fn random_paths_displace_no_route_that_is_asked_for() {
-        let times = ByRoute::new();
-        let real: Vec<String> = (0..PARTS * 2).map(|at| format!("GET /real/{at}")).collect();
-        for _ in 0..LEAST {
-            for route in &real {
-                times.answered(route, MILLIS(1));
-            }
-        }
-        for path in 0..PARTS * ROUTES * 4 {
-            times.answered(&format!("GET /scan/{path}"), MILLIS(1));
-        }
-        for route in &real {
-            assert_eq!(beside(&times, route, 600).answers, LEAST, "{route}");
-        }
-        let kept: usize = times
-            .0
-            .iter()
-            .map(|part| part.lock().unwrap().times.len())
-            .sum();
-        assert_eq!(kept, PARTS * ROUTES);
-        // A new one finds a place, and keeps it.
-        answers(&times, "GET /new", (LEAST, 1));
-        assert_eq!(beside(&times, "GET /new", 600).answers, LEAST);
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::exchange::fixture::head;
+use crate::exchange::reached::DOWN_AFTER;
 
 /// A route of which no answer is known.
 const ROUTE: &str = "GET /other";
@@ -195,6 +196,27 @@ fn the_legacy_is_reachable_by_its_last_answer_whoever_asked() {
     assert!(state.legacy_answers(true) && state.legacy_reachable());
 }
 
+/// A client that waited so long until now.
+fn left(route: &str, millis: u64, came: Came) -> Left<'_> {
+    let waited = Duration::from_millis(millis);
+    Left {
+        route,
+        client: 7,
+        asked: Instant::now().checked_sub(waited).expect("a time"),
+        waited,
+        came,
+        waits: false,
+    }
+}
+
+/// Many clients are known, so that one is not the only one.
+fn with_clients() -> RolloutState {
+    let state = RolloutState::new();
+    state.set(100.0);
+    (0..20).for_each(|point| state.saw_client(point));
+    state
+}
+
 #[test]
 fn who_leaves_late_is_an_error_of_a_service_that_is_slower_than_the_legacy() {
     let state = RolloutState::new();
@@ -207,31 +229,25 @@ fn who_leaves_late_is_an_error_of_a_service_that_is_slower_than_the_legacy() {
         });
         state.answered(Side::Legacy, None, 200, Some(elapsed));
     }
-    // Longer than 99 of 100 is an error, and longer than any is no slow route's.
+    // Longer than 99 of 100 by half a second is an error.
     let mut errors = 0;
-    for (waited, is_error, is_beyond) in [
-        (100, false, false),
-        (700, false, false),
-        (1_500, true, false),
-        (5_000, true, true),
-    ] {
-        let waited = Duration::from_millis(waited);
-        assert_eq!(
-            state.given_up(Side::Candidate, ROUTE, waited, true),
-            is_beyond,
-            "{waited:?}"
-        );
+    for (waited, is_error) in [(40, false), (700, false), (1_600, true), (5_000, true)] {
+        let judged = state.given_up(Side::Candidate, &left(ROUTE, waited, Came::Part));
+        assert_eq!(judged.is_error, is_error, "{waited:?}");
+        // Longer than any at the route is nothing where none is known.
+        assert!(!judged.is_longest);
         errors += u64::from(is_error);
         assert_eq!(state.seen().candidate.errors, errors, "{waited:?}");
     }
-    state.given_up(Side::Legacy, "GET /left", Duration::from_secs(5), false);
+    state.given_up(Side::Legacy, &left("GET /left", 5_000, Came::Nothing));
     let seen = state.seen();
     assert_eq!((seen.legacy.errors, seen.candidate.errors), (1, 2));
     assert!(state.is_any_in());
     // So many in a row that got nothing, though for none of them that is long beside the legacy's slowest.
-    for left in (0..DOWN_AFTER).rev() {
-        assert!(!state.given_up(Side::Candidate, ROUTE, Duration::from_millis(700), false));
-        assert_eq!(state.is_any_in(), left > 0);
+    for left_yet in (0..DOWN_AFTER).rev() {
+        let judged = state.given_up(Side::Candidate, &left(ROUTE, 700, Came::Nothing));
+        assert!(judged.is_unanswered && !judged.is_error);
+        assert_eq!(state.is_any_in(), left_yet > 0);
     }
 }
 
@@ -239,8 +255,7 @@ fn who_leaves_late_is_an_error_of_a_service_that_is_slower_than_the_legacy() {
 fn at_a_route_that_is_slow_on_both_sides_who_leaves_says_nothing() {
     let (report, items) = ("GET /report", "GET /items");
     let millis = Duration::from_millis;
-    let state = RolloutState::new();
-    state.set(100.0);
+    let state = with_clients();
     for _ in 0..1_000 {
         state.answered(Side::Legacy, Some(items), 200, Some(millis(1)));
     }
@@ -250,14 +265,127 @@ fn at_a_route_that_is_slow_on_both_sides_who_leaves_says_nothing() {
             state.answered(Side::Legacy, Some(report), 200, Some(millis(2_000)));
         }
         for _ in 0..2 * DOWN_AFTER {
-            assert!(!state.given_up(Side::Candidate, report, millis(1_500), false));
+            let gone = state.given_up(Side::Candidate, &left(report, 1_500, Came::Nothing));
+            assert_eq!(gone, Judged::default());
         }
         assert_eq!(state.seen().candidate.errors, 0, "{answers}");
         assert!(state.is_any_in());
     }
     // The report makes no candidate's route fast that hangs, as it would if one in a hundred of all answers decided.
-    assert!(state.given_up(Side::Candidate, items, millis(1_500), true));
-    let beyond_all = state.given_up(Side::Candidate, report, millis(2_500), true);
-    assert!(beyond_all, "longer than any answer of the legacy");
+    let hangs = |route, waited| state.given_up(Side::Candidate, &left(route, waited, Came::Part));
+    assert!(hangs(items, 1_500).is_longest);
+    assert!(
+        hangs(report, 2_600).is_longest,
+        "longer than any answer of the legacy"
+    );
     assert_eq!(state.seen().candidate.errors, 2);
+}
+
+#[test]
+fn a_short_deadline_is_set_beside_what_the_legacy_takes() {
+    let state = with_clients();
+    let millis = Duration::from_millis;
+    for number in 0..200 {
+        let elapsed = millis(if number % 50 == 0 { 60 } else { 2 });
+        state.answered(Side::Legacy, Some("GET /items"), 200, Some(elapsed));
+    }
+    let gone = |waited, came| state.given_up(Side::Candidate, &left("GET /items", waited, came));
+    // As long as two in a hundred of the legacy's answers take, or sooner than machines are sure of.
+    assert_eq!(gone(110, Came::Part), Judged::default());
+    assert_eq!(gone(45, Came::Part), Judged::default());
+    assert!(gone(200, Came::Part).is_error);
+    // Of a route that is not known the same, by all of them, once for each client.
+    let unknown = |waited| state.given_up(Side::Candidate, &left(ROUTE, waited, Came::Part));
+    assert!(!unknown(110).is_error && unknown(200).is_error && !unknown(200).is_error);
+    assert_eq!(state.seen().candidate.errors, 2);
+}
+
+#[test]
+fn one_client_that_leaves_a_route_of_which_nothing_is_known_takes_nobody_back() {
+    let state = with_clients();
+    for _ in 0..1_000 {
+        let quick = Some(Duration::from_millis(1));
+        state.answered(Side::Legacy, Some("GET /items"), 200, quick);
+    }
+    for _ in 0..40 {
+        let gone = state.given_up(Side::Candidate, &left("GET /slow", 700, Came::Nothing));
+        assert!(!gone.is_longest);
+    }
+    assert!(state.is_any_in());
+    assert_eq!(state.seen().candidate.errors, 1);
+    // Others, too, and nobody is answered.
+    for client in 8..10 {
+        let other = left("GET /slow", 700, Came::Nothing);
+        state.given_up(Side::Candidate, &Left { client, ..other });
+    }
+    assert!(!state.is_any_in());
+}
+
+#[test]
+fn what_may_be_a_stream_counts_where_the_legacy_ends_its_answers() {
+    let state = with_clients();
+    let gone = |route, came| {
+        let judged = state.given_up(Side::Candidate, &left(route, 3_000, came));
+        judged.is_error
+    };
+    // Nothing is known of the legacy.
+    assert!(!gone(ROUTE, Came::Open) && !gone(ROUTE, Came::Stream));
+    for _ in 0..200 {
+        let quick = Some(Duration::from_millis(1));
+        state.answered(Side::Legacy, Some("GET /items"), 200, quick);
+        state.answered(Side::Legacy, Some("GET /events"), 200, None);
+    }
+    assert!(gone("GET /items", Came::Open) && gone("GET /items", Came::Stream));
+    assert!(!gone("GET /events", Came::Open) && !gone("GET /events", Came::Stream));
+    assert!(!gone(ROUTE, Came::Stream) && gone(ROUTE, Came::Open));
+    // A shadow of the legacy that was cut in the middle may have been one.
+    state.legacy_cut("GET /tail", Duration::from_secs(5), true);
+    assert!(!gone("GET /tail", Came::Open));
+}
+
+#[test]
+fn clients_that_get_nothing_whole_find_it_down_although_heads_come() {
+    let state = with_clients();
+    for _ in 0..200 {
+        let quick = Some(Duration::from_millis(1));
+        state.answered(Side::Legacy, Some("GET /items"), 200, quick);
+    }
+    let gone = || {
+        state.candidate_began(true);
+        state.given_up(Side::Candidate, &left("GET /items", 700, Came::Open));
+    };
+    (1..DOWN_AFTER).for_each(|_| gone());
+    let whole = Some(Duration::from_millis(1));
+    state.answered(Side::Candidate, None, 200, whole);
+    assert!(state.is_any_in());
+    // Three of one client, and others.
+    (0..DOWN_AFTER).for_each(|_| gone());
+    assert!(state.is_any_in(), "somebody was answered meanwhile");
+    for client in 8..10 {
+        let other = left("GET /items", 700, Came::Open);
+        state.given_up(Side::Candidate, &Left { client, ..other });
+    }
+    assert!(state.is_any_in(), "it was half a second ago at the most");
+}
+
+#[test]
+fn who_still_waits_counts_only_beside_answers_at_the_route() {
+    let state = with_clients();
+    for _ in 0..200 {
+        let quick = Some(Duration::from_millis(1));
+        state.answered(Side::Legacy, Some("GET /items"), 200, quick);
+    }
+    let waits = |route| {
+        let wait = left(route, 3_000, Came::Open);
+        state.given_up(
+            Side::Candidate,
+            &Left {
+                waits: true,
+                ..wait
+            },
+        )
+    };
+    assert_eq!(waits(ROUTE), Judged::default());
+    assert!(waits("GET /items").is_error);
+    assert_eq!(state.seen().candidate.errors, 1);
 }

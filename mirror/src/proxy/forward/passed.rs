@@ -11,8 +11,9 @@ use crate::headers::{self, Wire};
 use crate::proxy::answer::Answer;
 use crate::proxy::client::Client;
 use crate::proxy::outbound::Outbound;
+use crate::proxy::overdue::Counted;
 use crate::proxy::passing::{Passed, relay};
-use crate::proxy::relay::{Counted, Driven, LinkTask};
+use crate::proxy::relay::{Driven, LinkTask};
 use crate::proxy::serving::Subject;
 use crate::proxy::tape::until_head;
 use crate::proxy::unread::close_unread;
@@ -35,7 +36,8 @@ pub(super) fn answer(
         tape,
         busy,
         counts,
-        ..
+        rolled,
+        stands_in: _,
     } = open;
     client_ticket.answered(sent.response.status());
     let Sent {
@@ -114,12 +116,17 @@ pub(super) fn answer(
         is_head,
         keeps_length,
         busy,
-        counted: match (counts, is_stream || is_early) {
-            (false, true) => Counted::No,
-            (false, false) => Counted::Waited,
-            (true, false) => Counted::Timed,
-            (true, true) => Counted::Untimed,
+        counted: match (counts, is_stream, is_early) {
+            (false, false, false) => Counted::Waited,
+            (false, ..) => Counted::No,
+            (true, _, true) => Counted::Untimed,
+            (true, true, false) => Counted::Stream,
+            (true, false, false) if headers::may_be_messages(response.headers()) => {
+                Counted::Messages
+            }
+            (true, false, false) => Counted::Timed,
         },
+        rolled,
     };
     let answer = relay(asker, response, passed);
     if ends_here {

@@ -36,12 +36,13 @@ pub(super) async fn serve(
 ) -> Result<Response<Answer>, ClientGone> {
     let asker = rolling.asker();
     let upload = open.upload.as_ref();
+    // What the request waited for before that was ours.
     let waiting = Waiting::since(
-        started,
+        Instant::now(),
         asker,
         (&open.subject, &open.client_ticket),
         upload,
-        true,
+        open.rolled.map(|rolled| rolled.client),
     );
     let asked = ask(client, rolling, &open, &mut shadow, started).await;
     waiting.ended();
@@ -80,6 +81,7 @@ pub(super) async fn serve(
     };
     rolling.repaired();
     open.stands_in = true;
+    open.rolled = None;
     by_legacy(client, generation.asker(), open, &mut None, Instant::now()).await
 }
 
