@@ -14,6 +14,7 @@ mod keeping;
 mod line;
 mod proof;
 mod series;
+mod served;
 mod state;
 mod watch;
 
@@ -37,6 +38,7 @@ use self::deciding::{Deciding, Judged, Judgement};
 use self::line::{Held, Line};
 use self::proof::{lowest, on_the_way};
 use self::series::Series;
+use self::served::{Trial, alike};
 use self::state::{Owned, Saved, Served, blocked, target};
 use self::watch::{Role, Watch};
 use crate::config::{MirrorSettings, RolloutSettings};
@@ -69,6 +71,8 @@ struct Inner {
     /// What is wanted and kept back by a fall back, as far as it was told.
     blocked: f64,
     watch: Watch,
+    /// What the candidate did for clients, beside what it did as a shadow.
+    trial: Trial,
     /// What clients had got when the percent came into force.
     since: Clients,
     waits: Option<String>,
@@ -106,6 +110,7 @@ impl Controller {
             mirror,
             book,
             inner: Mutex::new(Inner {
+                trial: Trial::of(saved.pairs),
                 saved,
                 served,
                 owned,
@@ -208,6 +213,7 @@ impl Controller {
             inner.gate = None;
             inner.held = None;
             inner.watch = Watch::default();
+            inner.trial = Trial::anew(self.mirror.rollout_seen().tried);
             self.begin(&mut inner);
             self.save(&mut inner);
         }
@@ -221,8 +227,11 @@ impl Controller {
         let mut lines = Vec::new();
         let role = Role::at(inner.saved.percent);
         let bounds = &self.settings.bounds;
+        let tried = seen.tried.clone();
         let worse = inner.watch.look(seen, role, Instant::now(), bounds);
         if role == Role::Serves {
+            let settings = &self.settings;
+            let worse = worse.or_else(|| inner.trial.look(tried, Instant::now(), settings));
             let why = if is_down {
                 Some(
                     "the candidate is down: it did not answer several requests in a row".to_owned(),
@@ -348,13 +357,22 @@ impl Controller {
     /// Why the candidate must not serve that much yet, whatever the gate says.
     fn lacks(&self, inner: &Inner, to: f64) -> Option<String> {
         let seen = self.mirror.rollout_seen();
-        proof::lacks(&self.settings, &inner.saved, &inner.watch, &seen, to)
+        let percent = inner.saved.percent;
+        let lacks = proof::lacks(&self.settings, &inner.saved, &inner.watch, &seen, to);
+        if lacks.is_some() || percent <= 0.0 || to <= percent {
+            return lacks;
+        }
+        let routes = alike::of(&self.book.totals().routes);
+        let trial = &inner.trial;
+        trial.lacks(&seen.tried, percent, &self.settings, &routes)
     }
 
     /// Another percent is in force: what the candidate shows under it is counted from now on.
     fn begin(&self, inner: &mut Inner) {
-        inner.watch.begin(&self.mirror.rollout_seen());
-        inner.since = self.book.totals().total.clients;
+        let (seen, totals) = (self.mirror.rollout_seen(), self.book.totals());
+        inner.watch.begin(&seen);
+        inner.trial.begin(seen.tried, alike::of(&totals.routes));
+        inner.since = totals.total.clients;
     }
 
     /// Raises the share, once that is on disk. An error says why it stays.
@@ -377,6 +395,7 @@ impl Controller {
         }
         let mut raised = inner.saved.clone();
         raised.percent = percent;
+        raised.pairs = Some(inner.trial.pairs(&self.mirror.rollout_seen().tried));
         if set.is_some() {
             raised.set = set;
             raised.fell_back = None;

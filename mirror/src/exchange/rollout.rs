@@ -7,8 +7,10 @@
 //! This module never raises the share: it goes back to the legacy by itself when the candidate is down, and otherwise does
 //! what [`MirrorHandle`](crate::MirrorHandle) says.
 
+mod by_client;
 mod clients;
 mod counts;
+mod tried;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -18,10 +20,12 @@ use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use parity_schemas::verdict::Reason;
 
+pub use self::by_client::{ClientCounts, Share};
 use self::clients::Clients;
 pub use self::clients::MANY as MANY_CLIENTS;
 use self::counts::Served;
 pub use self::counts::ServedCounts;
+pub use self::tried::{RolloutTried, Tried};
 use crate::exchange::head::RequestHead;
 use crate::exchange::reached::{DOWN_AFTER, GIVEN_UP_AFTER, Reached, ServiceSeen};
 use crate::exchange::sampling;
@@ -100,6 +104,8 @@ pub(crate) struct RolloutState {
     served: BySide<Served>,
     /// The candidate as the shadow of the legacy: what clients would have got of it.
     shadow: Served,
+    /// How their answers compare.
+    tried: tried::Counters,
     /// The first clients that were seen.
     clients: Clients,
     /// Whether the legacy answers, clients or shadows.
@@ -116,6 +122,7 @@ impl RolloutState {
             legacy: Reached::default(),
             served: BySide::new(|_| Served::new()),
             shadow: Served::new(),
+            tried: tried::Counters::new(),
             clients: Clients::default(),
         }
     }
@@ -249,6 +256,7 @@ impl RolloutState {
             legacy: self.served[Side::Legacy].counts(),
             candidate: self.served[Side::Candidate].counts(),
             shadow: self.shadow.counts(),
+            tried: self.tried.seen(),
             repaired: self.repaired.load(Ordering::Relaxed),
             clients: self.clients.count(),
         }
@@ -264,6 +272,8 @@ pub struct RolloutSeen {
     pub candidate: ServedCounts,
     /// The candidate as the shadow of the legacy.
     pub shadow: ServedCounts,
+    /// How the answers compare, apart by who served.
+    pub tried: RolloutTried,
     /// Requests that the legacy answered because the candidate could not.
     pub repaired: u64,
     /// How many clients were told apart by what they are known by, [`MANY_CLIENTS`] at the most.

@@ -116,11 +116,11 @@ async fn answer_to(
         Some(_) => BodyAhead::Readable,
     };
     let Received {
-        ticket,
+        mut ticket,
         refusal,
         has_effect,
     } = exchange::receive(generation.terms(), route, &parts, body);
-    let client_ticket = ClientTicket::beside(&ticket);
+    let mut client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
         // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
         // request either.
@@ -168,7 +168,14 @@ async fn answer_to(
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let rolling = generation.rolling();
     let counts = rolling.is_some_and(|rolling| rolling.takes(&head, refusal, upload.is_some()));
-    let rolling = rolling.filter(|rolling| counts && rolling.is_in(&head));
+    let rolling = rolling.filter(|_| counts);
+    let point = rolling.and_then(|rolling| rolling.point_in(&head));
+    match rolling.map(|rolling| rolling.tries(point)) {
+        Some(tried) if refusal.is_none() => ticket.tries(tried),
+        Some(tried) => client_ticket.tries(tried),
+        None => {}
+    }
+    let rolling = rolling.filter(|_| point.is_some());
     let serves = rolling.map_or(Side::Legacy, |_| Side::Candidate);
     let (subject, mut shadow) = asks(ticket, head, (time, refusal), serves);
     let open = OpenRequest {

@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::exchange::{
     Asker, Observer, Recorder, RequestHead, Rollout, RolloutState, Services, Serving, Side, Terms,
-    WorkerResources,
+    Tried, WorkerResources,
 };
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
@@ -224,25 +224,31 @@ impl Rolling {
         self.rollout.takes(&head.method, refusal, has_body)
     }
 
-    /// Whether the client that sent it is served by the candidate.
-    pub(crate) fn is_in(&self, head: &RequestHead) -> bool {
+    /// Where the client that sent it stands, if the candidate serves it.
+    pub(crate) fn point_in(&self, head: &RequestHead) -> Option<u64> {
         let is_any_in = self.state.is_any_in();
         // Also before anybody is in: how many clients can be told apart says whether a share of them can be served.
         if !is_any_in && self.state.knows_many_clients() {
-            return false;
+            return None;
         }
         let point = self.rollout.point(self.seed, head);
         if let Some(point) = point.filter(|_| !self.state.knows_many_clients()) {
             self.state.saw_client(point);
         }
         if !is_any_in {
-            return false;
+            return None;
         }
         if self.asker.terms().is_breaker_open() {
             self.state.is_down();
-            return false;
+            return None;
         }
-        point.is_some_and(|point| self.state.is_in(point))
+        point.filter(|point| self.state.is_in(*point))
+    }
+
+    /// What counts how the answers to such a request compare. The candidate serves who stands at a `point`, and the legacy anybody else.
+    pub(crate) fn tries(&self, point: Option<u64>) -> Tried {
+        let side = point.map_or(Side::Legacy, |_| Side::Candidate);
+        Tried::by(&self.state, side, point.unwrap_or(0))
     }
 
     pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {
