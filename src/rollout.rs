@@ -231,7 +231,7 @@ impl Controller {
         let worse = inner.watch.look(seen, role, Instant::now(), bounds);
         if role == Role::Serves {
             let settings = &self.settings;
-            let worse = worse.or_else(|| inner.trial.look(tried, Instant::now(), settings));
+            let worse = worse.or_else(|| inner.trial.look(&tried, Instant::now(), settings));
             let why = if is_down {
                 Some(
                     "the candidate is down: it did not answer several requests in a row".to_owned(),

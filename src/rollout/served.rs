@@ -109,7 +109,7 @@ impl Trial {
     /// Takes in what was seen by now, and says why all clients must go back, if so.
     pub(super) fn look(
         &mut self,
-        seen: RolloutTried,
+        seen: &RolloutTried,
         now: Instant,
         settings: &RolloutSettings,
     ) -> Option<String> {
@@ -127,7 +127,7 @@ impl Trial {
             let needed = settings.bounds.min_requests;
             let alone = seen.alone.since(&before.alone);
             let legacy = since(seen.alone_legacy, self.from.alone_legacy);
-            self.differs_more(&seen, before, needed, settings.max_mismatch_rate)
+            self.differs_more(seen, before, needed, settings.max_mismatch_rate)
                 .or_else(|| refuses_more(&alone, legacy, needed))
         })
     }

@@ -24,7 +24,7 @@ use crate::headers;
 use crate::proxy::answer::Answer;
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::config::Mode;
-use crate::proxy::generation::Generation;
+use crate::proxy::generation::{Generation, Rolling};
 use crate::proxy::host;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::own_answers;
@@ -168,14 +168,8 @@ async fn answer_to(
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let rolling = generation.rolling();
     let counts = rolling.is_some_and(|rolling| rolling.takes(&head, refusal, upload.is_some()));
-    let rolling = rolling.filter(|_| counts);
-    let point = rolling.and_then(|rolling| rolling.point_in(&head));
-    match rolling.map(|rolling| rolling.tries(point)) {
-        Some(tried) if refusal.is_none() => ticket.tries(tried),
-        Some(tried) => client_ticket.tries(tried),
-        None => {}
-    }
-    let rolling = rolling.filter(|_| point.is_some());
+    let tickets = (&mut ticket, &mut client_ticket);
+    let rolling = rolling.filter(|rolling| counts && is_in(rolling, &head, refusal, tickets));
     let serves = rolling.map_or(Side::Legacy, |_| Side::Candidate);
     let (subject, mut shadow) = asks(ticket, head, (time, refusal), serves);
     let open = OpenRequest {
@@ -193,6 +187,23 @@ async fn answer_to(
         return Box::pin(served).await;
     }
     by_legacy(client, generation.asker(), open, &mut shadow, started).await
+}
+
+/// Whether the candidate serves a request that it may serve. How both services answer is counted with the one of the tickets that will know: that
+/// of the comparison, or where there is none that of the client.
+fn is_in(
+    rolling: &Rolling,
+    head: &RequestHead,
+    refusal: Option<Reason>,
+    (ticket, client_ticket): (&mut Ticket, &mut ClientTicket),
+) -> bool {
+    let point = rolling.point_in(head);
+    let tried = rolling.tries(point);
+    match refusal {
+        None => ticket.tries(tried),
+        Some(_) => client_ticket.tries(tried),
+    }
+    point.is_some()
 }
 
 /// What the client waits for, and the shadow of the other service unless there is none for a reason.
