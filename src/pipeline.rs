@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use parity_comparator::redact::Redactor;
-use parity_mirror::{Observer, Receipt, RecheckReceiver, Recorder};
+use parity_mirror::{Observer, Receipt, RecheckReceiver, Recorder, Tried};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::lately::WaitedFor;
@@ -296,6 +296,21 @@ struct Observing {
     recording: Option<RecordingEntrance>,
 }
 
+impl Observing {
+    /// Offers it to the comparing threads.
+    fn compare(&self, exchange: Exchange, receipt: Receipt, tried: Option<Tried>) {
+        let epoch = Epoch::from_number(receipt.0);
+        let stage = Stage::First(epoch, tried);
+        let waiting = Waiting { exchange, stage };
+        match &self.entrance {
+            Some(entrance) => entrance.offer(waiting, |shed| {
+                shed.not_compared(&self.recorder, Reason::QueueFull);
+            }),
+            None => waiting.not_compared(&self.recorder, Reason::Shutdown),
+        }
+    }
+}
+
 impl Observer for Observing {
     fn received(&self, route: &Arc<Route>) -> Receipt {
         Receipt(self.recorder.received(route).number())
@@ -315,15 +330,11 @@ impl Observer for Observing {
     }
 
     fn exchange(&self, exchange: Exchange, receipt: Receipt) {
-        let epoch = Epoch::from_number(receipt.0);
-        let stage = Stage::First(epoch);
-        let waiting = Waiting { exchange, stage };
-        match &self.entrance {
-            Some(entrance) => entrance.offer(waiting, |shed| {
-                shed.not_compared(&self.recorder, Reason::QueueFull);
-            }),
-            None => waiting.not_compared(&self.recorder, Reason::Shutdown),
-        }
+        self.compare(exchange, receipt, None);
+    }
+
+    fn exchange_tried(&self, exchange: Exchange, receipt: Receipt, tried: Tried) {
+        self.compare(exchange, receipt, Some(tried));
     }
 
     fn answered(&self, route: &Arc<Route>, status: u16) {

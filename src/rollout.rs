@@ -15,6 +15,7 @@ mod line;
 mod moving;
 mod proof;
 mod series;
+mod served;
 mod state;
 mod steering;
 mod watch;
@@ -38,6 +39,7 @@ use prometheus_client::registry::Registry;
 use self::deciding::Deciding;
 use self::line::{Held, Line};
 use self::series::Series;
+use self::served::Trial;
 use self::state::{Owned, Saved, Served, target};
 use self::watch::Watch;
 use crate::config::{MirrorSettings, RolloutSettings};
@@ -70,6 +72,8 @@ struct Inner {
     /// What is wanted and kept back by a fall back, as far as it was told.
     blocked: f64,
     watch: Watch,
+    /// What the candidate did for clients, beside what it did as a shadow.
+    trial: Trial,
     /// What clients had got when the percent came into force.
     since: Clients,
     waits: Option<String>,
@@ -109,6 +113,7 @@ impl Controller {
             mirror,
             book,
             inner: Mutex::new(Inner {
+                trial: Trial::of(saved.pairs),
                 saved,
                 served,
                 owned,
@@ -222,6 +227,7 @@ impl Controller {
             inner.gate = None;
             inner.held = None;
             inner.watch = Watch::default();
+            inner.trial = Trial::anew(self.mirror.rollout_seen().tried);
             self.begin(&mut inner);
             self.save(&mut inner);
         }

@@ -48,7 +48,10 @@ mod ticket;
 
 pub use observer::{LiveRequest, Observer, Receipt, Recorder};
 pub use reached::ServiceSeen;
-pub use rollout::{MANY_CLIENTS, Rollout, RolloutBy, RolloutSeen, ServedCounts};
+pub use rollout::{
+    ClientCounts, MANY_CLIENTS, Rollout, RolloutBy, RolloutSeen, RolloutTried, ServedCounts, Share,
+    Tried,
+};
 pub use sampling::{SampleBy, Sampling};
 
 pub(crate) use admission::Admission;

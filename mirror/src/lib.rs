@@ -38,8 +38,8 @@ mod upstream;
 
 pub use descriptors::ConnectionLimits;
 pub use exchange::{
-    LiveRequest, MANY_CLIENTS, Observer, Receipt, Recorder, Rollout, RolloutBy, RolloutSeen,
-    SampleBy, Sampling, ServedCounts, ServiceSeen,
+    ClientCounts, LiveRequest, MANY_CLIENTS, Observer, Receipt, Recorder, Rollout, RolloutBy,
+    RolloutSeen, RolloutTried, SampleBy, Sampling, ServedCounts, ServiceSeen, Share, Tried,
 };
 pub use forwarding::Forwarding;
 pub use headers::strip_hop_by_hop;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parity_comparator::redact::{AttributeConfig, RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
+use parity_mirror::Tried;
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::field_share::FieldNumbers;
 use parity_schemas::id::new_id;
@@ -131,9 +132,9 @@ impl Comparing {
         let Waiting { exchange, stage } = waiting;
         let route = Arc::clone(&exchange.route);
         let ended = match stage {
-            Stage::First(epoch) => {
+            Stage::First(epoch, tried) => {
                 self.under_way.begin(Unsettled::First(route, epoch));
-                catch_unwind(AssertUnwindSafe(|| self.compare(exchange)))
+                catch_unwind(AssertUnwindSafe(|| self.compare(exchange, tried)))
             }
             Stage::Second(second) => {
                 let (pledge, captures) = *second;
@@ -152,9 +153,17 @@ impl Comparing {
     }
 
     /// Compares the first answers. Until the outcome is known and about to be counted, the drain may count the request.
-    fn compare(&mut self, exchange: Exchange) {
+    fn compare(&mut self, exchange: Exchange, tried: Option<Tried>) {
         self.looks.saw(&exchange.legacy);
         let comparison = self.comparator.compare(&exchange);
+        let differs = match comparison.verdict {
+            Verdict::NotCompared(_) => None,
+            Verdict::Match => Some(false),
+            Verdict::Mismatch => Some(true),
+        };
+        if let (Some(tried), Some(differs)) = (tried, differs) {
+            tried.compared(differs);
+        }
         let route = &exchange.route;
         match comparison.verdict {
             Verdict::NotCompared(reason) => {

@@ -154,7 +154,7 @@ impl Generation {
         let mut left = 0;
         let recorder = self.recorder();
         self.queue.take_all(|waiting| {
-            left += usize::from(matches!(waiting.stage, Stage::First(_)));
+            left += usize::from(matches!(waiting.stage, Stage::First(..)));
             waiting.not_compared(&recorder, Reason::Shutdown);
         });
         left

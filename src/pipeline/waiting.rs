@@ -1,5 +1,6 @@
 //! What waits for a comparing thread: an exchange, and how far it has come.
 
+use parity_mirror::Tried;
 use parity_schemas::exchange::{ByteHold, Capture, Exchange};
 use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::verdict::Reason;
@@ -15,8 +16,8 @@ pub(super) struct Waiting {
 
 /// How far an exchange has come.
 pub(super) enum Stage {
-    /// It was received in this epoch, and nobody has compared it.
-    First(Epoch),
+    /// It was received in this epoch, and nobody has compared it; and whoever counts how it compares in a rollout.
+    First(Epoch, Option<Tried>),
     /// Its answers differ, and both services were asked again.
     Second(Box<(Pledge, SecondCaptures)>),
     /// Its answers are equal, which is counted, and the legacy was asked again.
@@ -45,7 +46,7 @@ impl Waiting {
     pub(super) fn not_compared(self, recorder: &OutcomeRecorder, reason: Reason) {
         let route = &self.exchange.route;
         match self.stage {
-            Stage::First(epoch) => {
+            Stage::First(epoch, _) => {
                 recorder.not_compared(route, reason);
                 recorder.settled(epoch);
             }
@@ -57,7 +58,7 @@ impl Waiting {
     /// The answers that are compared.
     pub(super) fn answers(&self) -> impl Iterator<Item = &Capture> {
         let second: [Option<&Capture>; 2] = match &self.stage {
-            Stage::First(_) => [None, None],
+            Stage::First(..) => [None, None],
             Stage::Second(second) => [Some(&second.1.legacy), Some(&second.1.candidate)],
             Stage::Control(control) => [Some(&control.legacy), None],
         };

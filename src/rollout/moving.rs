@@ -7,6 +7,7 @@ use parity_schemas::rollout::{RolloutChange, RolloutFall};
 use parity_schemas::time::Timestamp;
 
 use super::line::Line;
+use super::served::alike;
 use super::watch::Watch;
 use super::{Controller, Inner, proof};
 
@@ -14,14 +15,22 @@ impl Controller {
     /// Why the candidate must not serve that much yet, whatever the gate says.
     pub(super) fn lacks(&self, inner: &Inner, to: f64) -> Option<String> {
         let seen = self.mirror.rollout_seen();
-        proof::lacks(&self.settings, &inner.saved, &inner.watch, &seen, to)
+        let percent = inner.saved.percent;
+        let lacks = proof::lacks(&self.settings, &inner.saved, &inner.watch, &seen, to);
+        if lacks.is_some() || percent <= 0.0 || to <= percent {
+            return lacks;
+        }
+        let routes = alike::of(&self.book.totals().routes);
+        let trial = &inner.trial;
+        trial.lacks(&seen.tried, percent, &self.settings, &routes)
     }
 
     /// Another percent is in force: what the candidate shows under it is counted from now on.
     pub(super) fn begin(&self, inner: &mut Inner) {
-        let seen = self.mirror.rollout_seen();
+        let (seen, totals) = (self.mirror.rollout_seen(), self.book.totals());
         inner.watch.begin(&seen, Instant::now());
-        inner.since = self.book.totals().total.clients;
+        inner.trial.begin(seen.tried, alike::of(&totals.routes));
+        inner.since = totals.total.clients;
     }
 
     /// Raises the share, once that is on disk, and says when it did. An error says why it stays.
@@ -45,6 +54,7 @@ impl Controller {
         let mut raised = inner.saved.clone();
         let at = set.as_ref().map_or_else(Timestamp::now, |set| set.at);
         raised.is_at(percent, at);
+        raised.pairs = Some(inner.trial.pairs(&self.mirror.rollout_seen().tried));
         if set.is_some() {
             raised.set = set;
             raised.fell_back = None;

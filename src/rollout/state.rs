@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::OURSELVES;
+use super::served::Pairs;
 use crate::config::{MirrorSettings, Plan};
 
 /// Name and version of the file.
@@ -95,6 +96,9 @@ pub(super) struct Saved {
     rules_hash: Option<String>,
     #[serde(default)]
     instance: Option<String>,
+    /// What was known of its shadows when the percent last rose: at 100 % there are no more of them, and after a restart none at first.
+    #[serde(default)]
+    pub(super) pairs: Option<Pairs>,
     /// The plan in words: another one is a later word of whoever wrote the configuration than what was set before.
     plan: String,
     /// When the rollout of these versions began, from which a schedule counts.
@@ -125,6 +129,7 @@ impl Saved {
             candidate: Some(served.candidate.clone()),
             rules_hash: Some(identity.rules_hash.clone()),
             instance: Some(served.instance.clone()),
+            pairs: None,
             plan: plan.clone(),
             began: Timestamp::now(),
             counts_from: None,
@@ -244,6 +249,7 @@ impl Saved {
             self.counts_from = Some(Timestamp::now());
         }
         self.is_now(served);
+        self.pairs = None;
         self.percent = 0.0;
     }
 

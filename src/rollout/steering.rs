@@ -21,8 +21,11 @@ impl Controller {
         let mut lines = std::mem::take(&mut inner.unwritten);
         let role = Role::at(inner.saved.percent);
         let bounds = &self.settings.bounds;
+        let tried = seen.tried.clone();
         let worse = inner.watch.look(seen, role, Instant::now(), bounds);
         if role == Role::Serves {
+            let settings = &self.settings;
+            let worse = worse.or_else(|| inner.trial.look(&tried, Instant::now(), settings));
             let why = if is_down {
                 Some(
                     "the candidate is down: it did not answer several requests in a row".to_owned(),

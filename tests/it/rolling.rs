@@ -9,6 +9,7 @@ mod killed;
 mod leaving;
 mod proves;
 mod refused;
+mod served;
 mod serves;
 mod told;
 mod waits;

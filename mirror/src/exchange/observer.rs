@@ -11,6 +11,8 @@ use parity_schemas::lately::WaitedFor;
 use parity_schemas::recording::LeftOut;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
+
+use crate::exchange::rollout::Tried;
 use parity_schemas::verdict::Reason;
 
 /// A value that the observer attaches to a received request and gets back when the request ends.
@@ -41,6 +43,11 @@ pub trait Observer {
     /// The request ended with two captures, each with its body or the reason why that was not captured. From here on
     /// the observer is responsible for the outcome, also if its queue is full.
     fn exchange(&self, exchange: Exchange, receipt: Receipt);
+
+    /// The same of a request that a rollout lets the candidate serve, or may: whoever compares it says so there.
+    fn exchange_tried(&self, exchange: Exchange, receipt: Receipt, _tried: Tried) {
+        self.exchange(exchange, receipt);
+    }
 
     /// The status that the client got; our own status if the legacy gave no answer. Called with the head of the answer,
     /// not called if there was none.

@@ -7,11 +7,13 @@
 //! This module never raises the share: it goes back to the legacy by itself when the candidate is down, and otherwise does
 //! what [`MirrorHandle`](crate::MirrorHandle) says.
 
+mod by_client;
 mod by_route;
 mod clients;
 mod counts;
 mod leaving;
 mod row;
+mod tried;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,6 +23,7 @@ use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use parity_schemas::verdict::Reason;
 
+pub use self::by_client::{ClientCounts, Share};
 use self::by_route::ByRoute;
 use self::clients::Clients;
 pub use self::clients::MANY as MANY_CLIENTS;
@@ -29,6 +32,7 @@ pub use self::counts::ServedCounts;
 use self::leaving::LeftLately;
 pub(crate) use self::leaving::{Came, Judged, Left};
 use self::row::Row;
+pub use self::tried::{RolloutTried, Tried};
 use crate::exchange::head::RequestHead;
 use crate::exchange::reached::{Reached, ServiceSeen};
 use crate::exchange::sampling;
@@ -107,6 +111,8 @@ pub(crate) struct RolloutState {
     by_route: ByRoute,
     /// The candidate as the shadow of the legacy: what clients would have got of it.
     shadow: Served,
+    /// How their answers compare.
+    tried: tried::Counters,
     /// The first clients that were seen.
     clients: Clients,
     /// Whether the legacy answers, clients or shadows.
@@ -126,6 +132,7 @@ impl RolloutState {
             served: BySide::new(|_| Served::new()),
             by_route: ByRoute::new(),
             shadow: Served::new(),
+            tried: tried::Counters::new(),
             clients: Clients::default(),
         }
     }
@@ -258,6 +265,7 @@ impl RolloutState {
             legacy: self.served[Side::Legacy].counts(),
             candidate: self.served[Side::Candidate].counts(),
             shadow: self.shadow.counts(),
+            tried: self.tried.seen(),
             repaired: self.repaired.load(Ordering::Relaxed),
             clients: self.clients.count(),
         }
@@ -273,6 +281,8 @@ pub struct RolloutSeen {
     pub candidate: ServedCounts,
     /// The candidate as the shadow of the legacy.
     pub shadow: ServedCounts,
+    /// How the answers compare, apart by who served.
+    pub tried: RolloutTried,
     /// Requests that the legacy answered because the candidate could not.
     pub repaired: u64,
     /// How many clients were told apart by what they are known by, [`MANY_CLIENTS`] at the most.

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use crate::exchange::naming::{CountedRoute, Naming};
 use crate::exchange::observer::Receipt;
 use crate::exchange::purpose::Purpose;
+use crate::exchange::rollout::Tried;
 use crate::exchange::terms::Terms;
 
 /// One answer, with the memory that is charged for it.
@@ -33,6 +34,8 @@ pub(crate) struct Ticket {
     told: Option<Told>,
     /// Whatever ends with the request.
     held: Option<Box<dyn Any>>,
+    /// Whose comparison a rollout counts.
+    tried: Option<Tried>,
 }
 
 /// Who is told of the outcome.
@@ -49,6 +52,7 @@ impl Ticket {
             purpose: Purpose::Traffic,
             told: Some(Told::Observer(terms.observer().received(&route))),
             held: None,
+            tried: None,
             route: CountedRoute::Known(route),
         }
     }
@@ -60,6 +64,7 @@ impl Ticket {
             purpose: Purpose::Traffic,
             told: Some(Told::Observer(terms.observer().begun())),
             held: None,
+            tried: None,
             route: CountedRoute::Later(naming),
         }
     }
@@ -76,6 +81,7 @@ impl Ticket {
             purpose,
             told: Some(Told::Asker(asker)),
             held: None,
+            tried: None,
             route: CountedRoute::Known(route),
         };
         (ticket, answered)
@@ -89,6 +95,11 @@ impl Ticket {
     /// Keeps something until the request has ended and its outcome was reported.
     pub(super) fn hold(&mut self, held: Box<dyn Any>) {
         self.held = Some(held);
+    }
+
+    /// A rollout counts how its answers compare.
+    pub(crate) fn tries(&mut self, tried: Tried) {
+        self.tried = Some(tried);
     }
 
     /// The route that the request is counted under.
@@ -111,7 +122,11 @@ impl Ticket {
         match self.told {
             Some(Told::Observer(receipt)) => {
                 self.told = None;
-                self.terms.observer().exchange(exchange, receipt);
+                let observer = self.terms.observer();
+                match self.tried.take() {
+                    Some(tried) => observer.exchange_tried(exchange, receipt, tried),
+                    None => observer.exchange(exchange, receipt),
+                }
             }
             // Not reached: who asks one service gets one answer.
             _ => self.end(Reason::InternalPanic),

@@ -24,7 +24,7 @@ use crate::headers;
 use crate::proxy::answer::Answer;
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::config::Mode;
-use crate::proxy::generation::Generation;
+use crate::proxy::generation::{Generation, Rolling};
 use crate::proxy::host;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::overdue::Rolled;
@@ -117,11 +117,11 @@ async fn answer_to(
         Some(_) => BodyAhead::Readable,
     };
     let Received {
-        ticket,
+        mut ticket,
         refusal,
         has_effect,
     } = exchange::receive(generation.terms(), route, &parts, body);
-    let client_ticket = ClientTicket::beside(&ticket);
+    let mut client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
         // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
         // request either.
@@ -169,8 +169,8 @@ async fn answer_to(
     let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let rolling = generation.rolling();
     let counts = rolling.is_some_and(|rolling| rolling.takes(&head, refusal, upload.is_some()));
-    let taking = rolling.filter(|_| counts);
-    let rolled = taking.and_then(|taking| taking.serves(&head));
+    let tickets = (&mut ticket, &mut client_ticket);
+    let rolled = rolled_by(rolling.filter(|_| counts), &head, refusal, tickets);
     let (subject, mut shadow) = asks(ticket, head, (time, refusal), rolled.is_some());
     let open = OpenRequest {
         subject,
@@ -188,6 +188,24 @@ async fn answer_to(
         return Box::pin(served).await;
     }
     by_legacy(client, generation.asker(), open, &mut shadow, started).await
+}
+
+/// Whom the candidate serves by a request that it may serve. How both services answer is counted with the one of the tickets that will
+/// know: that of the comparison, or where there is none that of the client.
+fn rolled_by(
+    rolling: Option<&Rolling>,
+    head: &RequestHead,
+    refusal: Option<Reason>,
+    (ticket, client_ticket): (&mut Ticket, &mut ClientTicket),
+) -> Option<Rolled> {
+    let rolling = rolling?;
+    let rolled = rolling.serves(head);
+    let tried = rolling.tries(rolled.as_ref().map(|rolled| rolled.client));
+    match refusal {
+        None => ticket.tries(tried),
+        Some(_) => client_ticket.tries(tried),
+    }
+    rolled
 }
 
 /// What the client waits for, and the shadow of the other service unless there is none for a reason.

@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::exchange::{
     Asker, Observer, Recorder, RequestHead, Rollout, RolloutState, Services, Serving, Side, Terms,
-    WorkerResources,
+    Tried, WorkerResources,
 };
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
@@ -248,6 +248,12 @@ impl Rolling {
             client,
             patience: self.rollout.head_timeout,
         })
+    }
+
+    /// What counts how the answers to such a request compare. The candidate serves who stands at a `point`, and the legacy anybody else.
+    pub(crate) fn tries(&self, point: Option<u64>) -> Tried {
+        let side = point.map_or(Side::Legacy, |_| Side::Candidate);
+        Tried::by(&self.state, side, point.unwrap_or(0))
     }
 
     pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {

@@ -7,7 +7,7 @@ use http::StatusCode;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{CountedRoute, Terms, Ticket};
+use crate::exchange::{CountedRoute, Terms, Ticket, Tried};
 
 /// Makes sure that the client of a received request gets exactly one outcome, whatever the comparison does. It cannot
 /// be forgotten: dropping it reports an aborted client, a shutdown or a panic.
@@ -15,6 +15,8 @@ pub(crate) struct ClientTicket {
     terms: Rc<Terms>,
     route: CountedRoute,
     settled: bool,
+    /// Whose answer a rollout counts, because it is never compared.
+    tried: Option<Tried>,
 }
 
 impl ClientTicket {
@@ -24,12 +26,18 @@ impl ClientTicket {
             terms: Rc::clone(ticket.terms()),
             route: ticket.route().clone(),
             settled: false,
+            tried: None,
         }
     }
 
     /// The route that the request is counted under.
     pub(crate) fn route(&self) -> &CountedRoute {
         &self.route
+    }
+
+    /// A rollout counts what the client gets.
+    pub(crate) fn tries(&mut self, tried: Tried) {
+        self.tried = Some(tried);
     }
 
     /// Reports the status that the client got.
@@ -45,6 +53,9 @@ impl ClientTicket {
 
     fn settle(&mut self, outcome: ClientOutcome) {
         self.settled = true;
+        if let Some(tried) = self.tried.take() {
+            tried.ended(outcome);
+        }
         self.terms.observer().client(self.route.get(), outcome);
     }
 }

@@ -106,7 +106,7 @@ fn come_back(entrance: &Entrance, settling: &Settling, exchange: Exchange, stage
     entrance.offer(Waiting { exchange, stage }, |shed| {
         let Waiting { exchange, stage } = shed;
         match stage {
-            Stage::First(epoch) => {
+            Stage::First(epoch, _) => {
                 settling.not_compared(&exchange.route, Reason::QueueFull, epoch);
             }
             // Its drop counts it.

@@ -131,7 +131,10 @@ fn who_has_served_nobody_begins_low_and_rises_when_it_has_served_enough() {
         get_as(&mirror, &user, "/items/1");
         !now["shown"]["good"].is_null()
     });
-    assert_eq!(post(&mirror, "60").status, 200);
+    // Answers are compared a moment after they were sent.
+    wait_for("the next step", || {
+        (post(&mirror, "60").status == 200).then_some(())
+    });
     // What it has shown at 10 % is not shown at 60 %.
     assert!(rollout(&mirror)["shown"]["good"].is_null());
 }

@@ -1,5 +1,9 @@
 //! Who is in, and what is made of what was seen.
 
+use std::sync::Arc;
+
+use parity_schemas::clients::ClientOutcome;
+
 use super::*;
 use crate::exchange::fixture::head;
 use crate::exchange::reached::DOWN_AFTER;
@@ -388,4 +392,31 @@ fn who_still_waits_counts_only_beside_answers_at_the_route() {
     assert_eq!(waits(ROUTE), Judged::default());
     assert!(waits("GET /items").is_error);
     assert_eq!(state.seen().candidate.errors, 1);
+}
+
+#[test]
+fn a_request_is_counted_as_compared_or_by_what_its_client_got_of_the_service_that_serves() {
+    use ClientOutcome::{CandidateClientError, CandidateSuccess, ClientAborted, ClientError};
+    let state = Arc::new(RolloutState::new());
+    let by = |side, point| Tried::by(&state, side, point);
+    by(Side::Legacy, 0).compared(false);
+    by(Side::Candidate, 3).compared(true);
+    by(Side::Candidate, 3).ended(CandidateClientError);
+    by(Side::Candidate, 3 + 64).ended(CandidateSuccess);
+    by(Side::Legacy, 0).ended(ClientError);
+    // The legacy answered in the candidate's place, or nobody did.
+    by(Side::Candidate, 4).ended(ClientError);
+    by(Side::Candidate, 4).ended(ClientAborted);
+    drop(by(Side::Candidate, 4));
+    let seen = state.seen().tried;
+    let share = |of_kind, all| Share { of_kind, all };
+    assert_eq!(
+        (seen.shadows, seen.alone_legacy),
+        (share(0, 1), share(1, 1))
+    );
+    assert_eq!(
+        (seen.served.total(), seen.served.clients()),
+        (share(1, 1), 1)
+    );
+    assert_eq!((seen.alone.total(), seen.alone.clients()), (share(1, 2), 1));
 }
