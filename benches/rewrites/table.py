@@ -293,9 +293,10 @@ def soak():
             slope, hour = found["per_request"], found["per_hour"]
             first, last = (spelled(found[each]) if found[each] is not None else "–" for each in ("first", "last"))
             verdict = found["verdict"].replace("below_limit", "growing, below the limit") + (f": {found['why']}" if found["why"] else "")
-            rows.append([title, first, last, verdict, spread(slope, size if spelled is size else lambda value: f"{value:.2g}") if slope else "–",
+            jumps = spelled(found["jumps"]) if found["jumps"] else "–"
+            rows.append([title, first, last, jumps, verdict, spread(slope, size if spelled is size else lambda value: f"{value:.2g}") if slope else "–",
                          spelled(hour["value"]) if hour else "–"])
-    table(["the mirror's", "at first", "at last", "verdict", "slope a request", "slope an hour"], rows)
+    table(["the mirror's", "at first", "at last", "of it at once, by two jumps at most", "verdict", "slope a request", "slope an hour"], rows)
     answers, load = document["answers"], candidate["load"]
     print(f"- Outcome of `parity soak`: {document['outcome']}, {outcome}; {document['rate']:,.0f}/s for {document['seconds'] / 60:.1f} minutes.")
     for text in document["reasons"]:
