@@ -117,6 +117,12 @@ impl Completeness<'_> {
         Some(text)
     }
 
+    /// Whether a process was killed that may have known of some of them.
+    pub(crate) fn has_lost(&self) -> bool {
+        let mut all = self.watermarks.iter();
+        all.any(|run| run.state == RunState::Replaced)
+    }
+
     /// Whether a process may still record the outcomes that are missing.
     pub(crate) fn goes_on(&self) -> bool {
         self.watermarks.iter().any(|run| run.state.goes_on())

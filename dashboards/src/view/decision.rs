@@ -101,6 +101,7 @@ impl<'a> DecisionView<'a> {
             received: counts.values().sum(),
             counts: counts.clone(),
             goes_on: true,
+            is_lost: false,
         })
     }
 

@@ -195,8 +195,7 @@ fn read(
         history.unrecorded = recorded::unrecorded(&runs, window, now);
         let seen = reader.seen(migration, window.from)?;
         witnessed::recorded(&mut history, &seen, now);
-        let unrecorded = history.unrecorded.as_deref().unwrap_or_default();
-        let killed = killed::marks(&runs, &seen, unrecorded, window);
+        let killed = killed::marks(&runs, &seen, window);
         history.marks.extend(killed);
     }
     replaced::end(&mut history.outages, &runs, now);

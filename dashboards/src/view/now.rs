@@ -174,7 +174,8 @@ impl Now<'_> {
         alerts.extend(self.served(moment));
         alerts.extend(self.leaving(moment));
         alerts.extend(self.candidate(moment));
-        alerts.extend(killed(self.watermarks, moment));
+        let killed = killed(self.watermarks, moment);
+        alerts.extend(killed.or_else(|| killed::killed_before(self.history, moment)));
         alerts.extend(self.namesakes(moment));
         alerts.extend(self.shadowing(moment));
         alerts.extend(self.rollouts(moment));

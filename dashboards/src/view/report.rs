@@ -14,7 +14,7 @@ use parity_comparator::decision::{
 use parity_schemas::clients::Clients;
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::field_share::FieldShare;
-use parity_schemas::history::History;
+use parity_schemas::history::{History, MarkKind};
 use parity_schemas::report::{Report, RouteReport};
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
@@ -256,6 +256,7 @@ impl<'a> ReportView<'a> {
             received: self.report.counts.received,
             counts: self.report.counts.clients.clone(),
             goes_on: self.completeness().goes_on(),
+            is_lost: self.completeness().has_lost(),
         }
     }
 
@@ -270,6 +271,10 @@ impl<'a> ReportView<'a> {
             received: history.buckets.iter().map(|bucket| bucket.received).sum(),
             counts,
             goes_on: self.completeness().goes_on(),
+            is_lost: history
+                .marks
+                .iter()
+                .any(|mark| mark.kind == MarkKind::Killed),
         }
     }
 

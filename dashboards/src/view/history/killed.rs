@@ -5,21 +5,16 @@ use std::collections::BTreeMap;
 
 use parity_schemas::edited::Edited;
 use parity_schemas::evidence::Window;
-use parity_schemas::history::{Mark, MarkKind, Unrecorded};
+use parity_schemas::history::{Mark, MarkKind};
 use parity_schemas::time::Timestamp;
 use parity_sink::read::{RunSeen, RunTimes};
 
 /// Marks of them, the latest: a process that dies each minute is told by the first of them.
 const MAX_KILLED: usize = 20;
 
-/// A mark for each process of this window that did not say that it ended, and whose name another one has behind it. A time without any process
-/// is told already. `runs` are all of the migration; which of them ended is known of those that were `seen`.
-pub(super) fn marks(
-    runs: &[RunTimes],
-    seen: &[RunSeen],
-    unrecorded: &[Unrecorded],
-    window: Window,
-) -> Vec<Mark> {
+/// A mark for each process of this window that did not say that it ended, and whose name another one has behind it, of whatever version. `runs`
+/// are all of the migration; which of them ended is known of those that were `seen`.
+pub(super) fn marks(runs: &[RunTimes], seen: &[RunSeen], window: Window) -> Vec<Mark> {
     // A process has several runs if it was given another configuration. It is over with the last of them.
     let mut found: BTreeMap<(Timestamp, &str), Timestamp> = BTreeMap::new();
     for run in seen.iter().filter(|run| !run.ended) {
@@ -32,10 +27,9 @@ pub(super) fn marks(
             *heard = run.written.max(*heard);
         }
     }
-    let is_told = |heard: Timestamp| unrecorded.iter().any(|gap| gap.from == heard);
     let is_in = |heard: Timestamp| window.from <= heard && heard < window.to;
     let found = found.into_iter();
-    let found = found.filter(|(_, heard)| is_in(*heard) && !is_told(*heard));
+    let found = found.filter(|(_, heard)| is_in(*heard));
     let mut marks: Vec<Mark> = found
         .map(|((next, instance), heard)| Mark {
             time: heard,
@@ -62,7 +56,7 @@ mod tests {
     }
 
     /// Of runs: whose, whether it ended, when it began and wrote last.
-    fn told(all: &[(&str, bool, i64, i64)], gaps: &[i64]) -> Vec<(i64, String)> {
+    fn told(all: &[(&str, bool, i64, i64)]) -> Vec<(i64, String)> {
         let runs = all.iter().map(|(instance, _, started, written)| RunTimes {
             identity: Identity::default(),
             instance: (*instance).to_owned(),
@@ -76,18 +70,12 @@ mod tests {
             ended: *ended,
             candidate: parity_schemas::lately::CandidateSeen::default(),
         });
-        let gaps = gaps.iter().map(|from| Unrecorded {
-            from: at(*from),
-            to: None,
-            before: String::new(),
-            after: String::new(),
-        });
         let window = Window {
             from: at(100),
             to: at(1_000),
         };
         let (runs, seen): (Vec<_>, Vec<_>) = (runs.collect(), seen.collect());
-        let marks = marks(&runs, &seen, &gaps.collect::<Vec<_>>(), window);
+        let marks = marks(&runs, &seen, window);
         let second = |time: Timestamp| time.as_micros() / 1_000_000;
         marks
             .into_iter()
@@ -99,7 +87,7 @@ mod tests {
     fn a_process_is_killed_that_did_not_say_that_it_ended_and_began_again() {
         let a = |second| vec![(second, "a".to_owned())];
         assert_eq!(
-            told(&[("a", false, 100, 200), ("a", false, 203, 500)], &[]),
+            told(&[("a", false, 100, 200), ("a", false, 203, 500)]),
             a(200)
         );
         // It had another configuration, and requests of the one before were under way.
@@ -108,14 +96,17 @@ mod tests {
             ("a", false, 150, 200),
             ("a", false, 203, 500),
         ];
-        assert_eq!(told(&reloaded, &[]), a(200));
+        assert_eq!(told(&reloaded), a(200));
         // It ended in order, goes on, was given another configuration, or another name stands there now.
-        assert!(told(&[("a", true, 100, 200), ("a", false, 203, 500)], &[]).is_empty());
-        assert!(told(&[("a", false, 100, 500)], &[]).is_empty());
-        assert!(told(&[("a", false, 100, 500), ("a", false, 200, 500)], &[]).is_empty());
-        assert!(told(&[("a", false, 100, 200), ("b", false, 203, 500)], &[]).is_empty());
-        // That no process was there is told; or it is of another range.
-        assert!(told(&[("a", false, 100, 200), ("a", false, 303, 500)], &[200]).is_empty());
-        assert!(told(&[("a", false, 10, 20), ("a", false, 23, 500)], &[]).is_empty());
+        assert!(told(&[("a", true, 100, 200), ("a", false, 203, 500)]).is_empty());
+        assert!(told(&[("a", false, 100, 500)]).is_empty());
+        assert!(told(&[("a", false, 100, 500), ("a", false, 200, 500)]).is_empty());
+        assert!(told(&[("a", false, 100, 200), ("b", false, 203, 500)]).is_empty());
+        // Minutes later, or in another range.
+        assert_eq!(
+            told(&[("a", false, 100, 200), ("a", false, 403, 500)]),
+            a(200)
+        );
+        assert!(told(&[("a", false, 10, 20), ("a", false, 23, 500)]).is_empty());
     }
 }

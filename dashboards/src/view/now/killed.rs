@@ -1,5 +1,7 @@
-//! That a process was killed: what it received last is in no count, and clients were refused until the next one began.
+//! That a process was killed: what it received last is in no count, and clients were refused until the next one began. They were whatever
+//! version they were compared with, so that is told on the pages of all versions.
 
+use parity_schemas::history::{History, MarkKind};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
@@ -34,6 +36,27 @@ pub(crate) fn killed(
             shown(&run.instance),
             moment(*heard),
             moment(*next),
+        ),
+    ))
+}
+
+/// The same of a process that counted for another version: the verdict of this one lacks nothing by it.
+pub(super) fn killed_before(
+    history: &History,
+    moment: impl Fn(Timestamp) -> String,
+) -> Option<Alert> {
+    let killed = history.marks.iter();
+    let killed = killed.filter(|mark| mark.kind == MarkKind::Killed);
+    let last = killed.max_by_key(|mark| mark.time)?;
+    let next = last.to.parse().map(&moment);
+    Some(Alert::bad(
+        "A process was killed",
+        format!(
+            "{} was last heard of at {} and began anew at {}, for another version or other rules: clients were refused in between, unless \
+             something else served them; what it received last is in no count, and the verdict of this page lacks nothing by it",
+            shown(&last.from),
+            moment(last.time),
+            next.unwrap_or_else(|_| shown(&last.to)),
         ),
     ))
 }

@@ -13,6 +13,8 @@ pub(crate) struct ClientsView {
     pub(crate) counts: Clients,
     /// Whether a process may still say what became of the others.
     pub(crate) goes_on: bool,
+    /// Whether a process was killed, and perhaps knew of some of them.
+    pub(crate) is_lost: bool,
 }
 
 impl ClientsView {
@@ -23,7 +25,7 @@ impl ClientsView {
         // Who still waits has lost nothing yet.
         match (
             failed,
-            answered && (self.goes_on || self.without_outcome() == 0),
+            answered && (self.goes_on && !self.is_lost || self.without_outcome() == 0),
         ) {
             (true, _) => Tone::Bad,
             (false, true) => Tone::Good,
@@ -33,10 +35,10 @@ impl ClientsView {
 
     /// Why some clients have no outcome.
     pub(crate) const fn open(&self) -> &'static str {
-        if self.goes_on {
-            "under way"
-        } else {
-            "not known"
+        match (self.goes_on, self.is_lost) {
+            (true, false) => "under way",
+            (true, true) => "under way, or lost with a process that was killed",
+            (false, _) => "not known",
         }
     }
 
