@@ -182,25 +182,33 @@ impl Controller {
             .name(name.to_owned())
             .spawn(move || {
                 loop {
-                    for line in work(&this) {
-                        // First, so that the line can name it.
-                        let decision = this.deciding.keep(line.decision);
-                        let Some(action) = line.action else { continue };
-                        let change = Audit {
-                            detail: line.detail,
-                            subject: decision.map_or_else(String::new, |id| id.to_string()),
-                            // When it was done, as the status says it, and not when the record was free for it.
-                            time: line.at,
-                            ..audit::line(action, AuditSource::Clock)
-                        };
-                        audit::keep(&*auditor, change);
-                    }
+                    this.keep(work(&this), &*auditor);
                     if stopped.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
                         break;
                     }
                 }
+                // What was done since the last look; the gate's thread may wait for a store then, and finds nothing left.
+                let unwritten = std::mem::take(&mut this.lock().unwritten);
+                this.keep(unwritten, &*auditor);
             })
             .context("cannot start a thread of the rollout")
+    }
+
+    /// Keeps lines of what was done in the record.
+    fn keep(&self, lines: Vec<Line>, auditor: &dyn Auditor) {
+        for line in lines {
+            // First, so that the line can name it.
+            let decision = self.deciding.keep(line.decision);
+            let Some(action) = line.action else { continue };
+            let change = Audit {
+                detail: line.detail,
+                subject: decision.map_or_else(String::new, |id| id.to_string()),
+                // When it was done, as the status says it, and not when the record was free for it.
+                time: line.at,
+                ..audit::line(action, AuditSource::Clock)
+            };
+            audit::keep(auditor, change);
+        }
     }
 
     /// The settings were read again. Of another version, at another address or by other rules nothing is proven, so nobody is served by it.

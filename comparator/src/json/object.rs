@@ -83,13 +83,18 @@ impl Walk<'_, '_> {
             if let Some(position) = self.find_key(key, &keys) {
                 met |= 1 << position;
                 self.member(key, keys.nodes[position], frame)?;
-            } else {
+            } else if !self.is_key_type(Origin::Legacy, key)
+                || self.find_key(self.legacy.next(key + 1), &keys).is_some()
+            {
                 self.absent_member(Origin::Legacy, key, frame, None)?;
             }
             key = self.legacy.next(key + 1);
         }
         for (position, key) in keys.nodes[..keys.count].iter().enumerate() {
-            if met & (1 << position) == 0 {
+            // Behind the type of a key stands the key.
+            let own = 1_u64.checked_shl(position as u32 + 1).unwrap_or(0);
+            let is_met = met & (1 << position) != 0;
+            if !is_met && (met & own != 0 || !self.is_key_type(Origin::Candidate, *key)) {
                 self.absent_member(Origin::Candidate, *key, frame, None)?;
             }
         }

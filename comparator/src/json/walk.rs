@@ -412,6 +412,16 @@ impl<'w> Walk<'w, '_> {
         one == two
     }
 
+    /// Whether a member is the type of the key behind it. Where the other side lacks that key, or has it under another name, its type says
+    /// nothing.
+    pub(super) fn is_key_type(&mut self, side: Origin, key: u32) -> bool {
+        if !self.out.has_key_types {
+            return false;
+        }
+        let tree = self.tree(side);
+        yaml::key_of(tree.unescaped(key, self.key)).is_some()
+    }
+
     /// The frame of the member `key` of an object at `frame`, and whether a rule names that key by `*`.
     pub(super) fn enter_key(&mut self, frame: Frame, side: Origin, key: u32) -> (Frame, bool) {
         if frame.is_empty() {

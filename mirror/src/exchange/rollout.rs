@@ -17,6 +17,7 @@ mod tried;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -108,6 +109,8 @@ pub(crate) struct RolloutState {
     lately: LeftLately,
     repaired: AtomicU64,
     served: BySide<Served>,
+    /// What former legacies of this process did: it says nothing of how long the present one takes.
+    former: Mutex<ServedCounts>,
     by_route: ByRoute,
     /// The candidate as the shadow of the legacy: what clients would have got of it.
     shadow: Served,
@@ -130,6 +133,7 @@ impl RolloutState {
             repaired: AtomicU64::new(0),
             legacy: Reached::default(),
             served: BySide::new(|_| Served::new()),
+            former: Mutex::default(),
             by_route: ByRoute::new(),
             shadow: Served::new(),
             tried: tried::Counters::new(),
@@ -218,6 +222,15 @@ impl RolloutState {
     /// It is another legacy from now on, of which nothing is known.
     pub(crate) fn forget_legacy(&self) {
         self.legacy.forget();
+        self.by_route.forget();
+        let mut former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
+        *former = self.served[Side::Legacy].counts();
+    }
+
+    /// What the present legacy did.
+    fn of_legacy(&self) -> ServedCounts {
+        let former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
+        self.served[Side::Legacy].counts().since(&former)
     }
 
     /// Whether the legacy answered the last request, or got none.

@@ -30,6 +30,8 @@ pub(super) use self::served::Answers;
 pub(super) use self::slow::Pace;
 use super::stretches::keep;
 
+/// A service that is asked nothing for so long is no longer told to answer with errors.
+const REST_MICROS: i64 = 60_000_000;
 /// Errors of a stretch: fewer may be those of one bad client.
 const LEAST: u64 = 5;
 /// One in so many counted requests.
@@ -134,6 +136,8 @@ impl<C: Counted> Run<C> {
 pub(super) struct Surely<C: Counted> {
     ended: VecDeque<C::Told>,
     run: Option<Run<C>>,
+    /// The last look that had anything.
+    counted_at: Timestamp,
 }
 
 /// Those of the candidate.
@@ -144,6 +148,7 @@ impl<C: Counted> Default for Surely<C> {
         Self {
             ended: VecDeque::new(),
             run: None,
+            counted_at: Timestamp::default(),
         }
     }
 }
@@ -154,6 +159,9 @@ impl<C: Counted> Surely<C> {
         if self.run.as_ref().is_some_and(|run| run.version != version) {
             // It is another service: of the one before nothing more will be known.
             self.end(now);
+        }
+        if look.all() > 0 {
+            self.counted_at = now;
         }
         match &mut self.run {
             Some(run) => run.add(look),
@@ -175,6 +183,15 @@ impl<C: Counted> Surely<C> {
             self.end(now);
         } else if !run.is_stretch && run.is_spent() {
             self.run = None;
+        }
+    }
+
+    /// Ends what goes on where nothing was counted for so long: who is asked nothing answers nobody with errors, and nothing would ever show
+    /// that it is over.
+    pub(super) fn rest(&mut self, now: Timestamp) {
+        let since = now.as_micros().saturating_sub(self.counted_at.as_micros());
+        if since > REST_MICROS && self.run.as_ref().is_some_and(|run| run.is_stretch) {
+            self.end(self.counted_at);
         }
     }
 

@@ -54,6 +54,9 @@ impl Served {
                 erring.look(look, version, now);
             }
         }
+        for erring in &mut self.erring {
+            erring.rest(now);
+        }
         let [legacy, _] = versions;
         self.pace.look(legacy, now);
     }

@@ -123,13 +123,15 @@ impl Stretches {
         if look.is_any() {
             let before = i64::try_from(before.as_micros()).unwrap_or(i64::MAX);
             let sent = now.as_micros().saturating_sub(before);
-            let time = self.time_of(generation, version);
-            time.look(look, now, Timestamp::from_micros(sent));
+            if let Some(time) = self.time_of(generation, version) {
+                time.look(look, now, Timestamp::from_micros(sent));
+            }
         }
     }
 
-    /// The time of a version that a configuration is of: it goes on if the one before was of that version, too.
-    fn time_of(&mut self, generation: usize, version: &str) -> &mut VersionTime {
+    /// The time of a version that a configuration is of: it goes on if the one before was of that version, too. `None` if it is older than all
+    /// that are kept: what comes so late is of no other one.
+    fn time_of(&mut self, generation: usize, version: &str) -> Option<&mut VersionTime> {
         let behind = |time: &VersionTime| time.began <= generation;
         let place = self.times.partition_point(behind);
         let before = place.checked_sub(1);
@@ -137,23 +139,23 @@ impl Stretches {
             let time = self.times.get(*before);
             time.is_some_and(|time| *time.version == *version)
         });
-        let place = known.unwrap_or_else(|| {
-            let new = VersionTime {
-                version: version.into(),
-                began: generation,
-                settled: Found::default(),
-                apart: VecDeque::new(),
-            };
-            self.times.insert(place, new);
-            if self.times.len() <= MAX_TIMES {
-                return place;
-            }
-            for one in self.times.pop_front().iter().flat_map(VersionTime::told) {
-                keep(&mut self.before, one, MAX_STRETCHES, lost);
-            }
-            place.saturating_sub(1)
-        });
-        &mut self.times[place]
+        if let Some(known) = known {
+            return self.times.get_mut(known);
+        }
+        let new = VersionTime {
+            version: version.into(),
+            began: generation,
+            settled: Found::default(),
+            apart: VecDeque::new(),
+        };
+        self.times.insert(place, new);
+        if self.times.len() <= MAX_TIMES {
+            return self.times.get_mut(place);
+        }
+        for one in self.times.pop_front().iter().flat_map(VersionTime::told) {
+            keep(&mut self.before, one, MAX_STRETCHES, lost);
+        }
+        self.times.get_mut(place.checked_sub(1)?)
     }
 
     /// The stretches, the earliest first, with those that go on.
@@ -354,6 +356,9 @@ mod tests {
             stretches.look(answers, (number, version), at(100), DEADLINE);
         }
         assert_eq!(stretches.times.len(), MAX_TIMES);
+        assert_eq!(told(&stretches), expected);
+        // What fails so late is of none of those that are kept.
+        stretches.look(fails, (0, "1"), at(101), DEADLINE);
         assert_eq!(told(&stretches), expected);
     }
 

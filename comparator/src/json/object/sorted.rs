@@ -91,6 +91,9 @@ impl Walk<'_, '_> {
         for position in from..end {
             let group = self.groups[position];
             match group.only() {
+                Some(side)
+                    if self.is_key_type(side, group.first)
+                        && self.is_alone(side, self.tree(side).next(group.first + 1), from) => {}
                 Some(side) => {
                     let near = found
                         .contains(side, group.first)
@@ -110,6 +113,20 @@ impl Walk<'_, '_> {
             }
         }
         Flow::Continue(())
+    }
+
+    /// Whether the other side lacks this key of a side, or has it under another name, among the groups from this one on.
+    fn is_alone(&self, side: Origin, key: u32, from: usize) -> bool {
+        let mut groups = self.groups[from..].iter();
+        groups.any(|group| {
+            let [begin, end] = match side {
+                Origin::Legacy => group.legacy,
+                Origin::Candidate => group.candidate,
+            };
+            let own = self.indices.get(begin as usize..end as usize);
+            (group.only().is_some() || group.renamed.is_some())
+                && own.is_some_and(|own| own.contains(&key))
+        })
     }
 
     /// A key that at least one side repeats: equal only if the values are, one by one.

@@ -48,6 +48,10 @@ impl Now<'_> {
 
 /// What the record has of a process.
 fn recorded(one: &RolloutRecorded, moment: impl Fn(Timestamp) -> String) -> Option<Alert> {
+    if one.began_without.is_some() {
+        // The process of that name has no rollout any more: what it did before is history.
+        return None;
+    }
     let about = || sentence(&one.told(moment));
     if one.fell_back.is_some() {
         return Some(Alert::bad(BACK, about()));

@@ -114,6 +114,13 @@ impl ByRoute {
         Self(Default::default())
     }
 
+    /// It is another legacy from now on.
+    pub(super) fn forget(&self) {
+        for part in &self.0 {
+            *part.lock().unwrap_or_else(PoisonError::into_inner) = Part::default();
+        }
+    }
+
     /// The legacy answered a request of this route in this time.
     pub(super) fn answered(&self, route: &str, elapsed: Duration) {
         self.add(route, bucket(elapsed), elapsed);

@@ -153,7 +153,7 @@ impl RolloutState {
         if left.came == Came::Stream && !is_known {
             return false;
         }
-        let seen = self.served[Side::Legacy].counts();
+        let seen = self.of_legacy();
         let is_doubtful = !is_known || left.waited < GIVEN_UP_AFTER;
         if is_doubtful && seen.timed() < ENOUGH {
             return false;

@@ -108,9 +108,24 @@ mod tests {
             }
             for (erring, look) in erring.iter_mut().zip(&looked) {
                 erring.look(look, "7", at(*second));
+                erring.rest(at(*second));
             }
         }
         erring.iter().flat_map(Surely::told).collect()
+    }
+
+    /// Behind a fall back the candidate answers nobody, and would be told to answer with errors for ever.
+    #[test]
+    fn it_is_over_when_the_service_serves_nobody_any_more() {
+        let mut looks: Vec<_> = (0..10).map(|second| (second, [99, 0], [9, 9])).collect();
+        looks.extend((10..70).map(|second| (second, [99, 0], [0, 0])));
+        let ended = |looks: &[_]| told(looks).iter().map(|one| one.ended).collect::<Vec<_>>();
+        assert_eq!(ended(&looks), [None]);
+        looks.push((71, [99, 0], [0, 0]));
+        assert_eq!(ended(&looks), [Some(at(9))]);
+        // It serves again, and well.
+        looks.push((72, [99, 0], [50, 0]));
+        assert_eq!(ended(&looks), [Some(at(9))]);
     }
 
     #[test]

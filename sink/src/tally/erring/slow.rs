@@ -154,6 +154,10 @@ impl Pace {
     /// Looks at what was added, of a legacy of this version.
     pub(in super::super) fn look(&mut self, version: &str, now: Timestamp) {
         if self.looked.is_empty() {
+            self.erring.rest(now);
+            if !self.erring.is_open() {
+                self.open_since = None;
+            }
             return;
         }
         let times = std::mem::take(&mut self.looked);

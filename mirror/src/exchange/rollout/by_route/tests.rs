@@ -155,3 +155,12 @@ fn random_paths_displace_no_route_that_is_asked_for() {
     answers(&times, "GET /new", (LEAST, 1));
     assert_eq!(beside(&times, "GET /new", 600).answers, LEAST);
 }
+
+#[test]
+fn of_another_legacy_nothing_is_known() {
+    let times = ByRoute::new();
+    answers(&times, "GET /items", (LEAST, 1));
+    assert!(beside(&times, "GET /items", 500).is_known());
+    times.forget();
+    assert!(!beside(&times, "GET /items", 500).is_known());
+}
