@@ -183,11 +183,11 @@ json.dump(cases, sys.stdout)
 }
 
 /// What the pages consist of.
-const ELEMENTS: &str = "html head meta title style body header main h1 h2 p ul li section article table thead tbody tfoot tr th \
+const ELEMENTS: &str = "html head meta title style body header main h1 h2 p ul li section article div table thead tbody tfoot tr th \
                         td details summary strong small span code pre mark br a";
 /// What may be written in an element.
 const ATTRIBUTES: &str =
-    "lang charset name content http-equiv class id scope title colspan aria-label href tabindex";
+    "lang charset name content http-equiv class id scope title colspan role aria-label href tabindex";
 
 /// Those without a value: what a script of the pages may put a button beside, and where its keys lead to.
 const BARE: [&str; 2] = ["data-copy", "data-difference"];
