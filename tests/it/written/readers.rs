@@ -186,8 +186,7 @@ json.dump(cases, sys.stdout)
 const ELEMENTS: &str = "html head meta title style body header main h1 h2 p ul li section article div table thead tbody tfoot tr th \
                         td details summary strong small span code pre mark br a";
 /// What may be written in an element.
-const ATTRIBUTES: &str =
-    "lang charset name content http-equiv class id scope title colspan role aria-label href tabindex";
+const ATTRIBUTES: &str = "lang charset name content http-equiv class id scope title colspan role aria-label href tabindex";
 
 /// Those without a value: what a script of the pages may put a button beside, and where its keys lead to.
 const BARE: [&str; 2] = ["data-copy", "data-difference"];
